@@ -1,0 +1,1 @@
+"""The course's build and its grading."""

@@ -1,0 +1,50 @@
+"""The `autograder` program: its commands, nothing else."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from . import build as building
+from .course import CourseError, find_course, select
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code: 0 done, 1 something differs or failed, 2 a bad call."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        return code
+    except CourseError as error:
+        print(f"autograder: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="autograder", description="Build and grade the course.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    one = commands.add_parser("build", help="notebooks -> source -> release")
+    one.add_argument("assignments", nargs="*", metavar="ASSIGNMENT")
+    how = one.add_mutually_exclusive_group()
+    how.add_argument("--check", action="store_true", help="change nothing, fail on drift")
+    how.add_argument(
+        "--back", action="store_true", help="first source -> notebooks: keep what was edited in Jupyter"
+    )
+    one.set_defaults(run=_build)
+    return parser
+
+
+def _build(options: argparse.Namespace) -> int:
+    course = find_course()
+    assignments = select(options.assignments)
+    if options.back:
+        for one in assignments:
+            if building.bring_back(course, one):
+                print(f"{course.text(one).relative_to(course.root)}: brought back from source")
+    changes = building.build(course, assignments, check=options.check)
+    for change in changes:
+        print(change if options.check else change.rsplit(":", 1)[0])
+    if options.check and changes:
+        print("run 'autograder build' and commit what it changes", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,91 @@
+"""Where the course lies and what it consists of: folders, assignments, notebooks, points."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class CourseError(Exception):
+    """A call that cannot be carried out; its one line says what, where and what to do."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One section of the lesson: a folder that holds one notebook.
+
+    `name` is the folder, `notebook` the notebook without its ending, `points` the sum of its
+    exercises' points, and `beside` the files of `autograder/beside/` that its code imports.
+    """
+
+    name: str
+    notebook: str
+    points: int
+    beside: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The notebook's file name."""
+        return f"{self.notebook}.ipynb"
+
+
+ASSIGNMENTS = (
+    Assignment("01-derivatives", "derivatives", 10, ("figures.py",)),
+    Assignment("02-chain-rule", "chain_rule", 12, ("figures.py",)),
+    Assignment("03-value-engine", "value_engine", 24, ("figures.py",)),
+    Assignment("04-gradient-check", "gradient_check", 12, ("engine.py", "figures.py", "suspects.py")),
+    Assignment("05-softmax", "softmax", 12, ("engine.py", "figures.py")),
+    Assignment("06-matrix-product", "matrix_product", 12, ("figures.py",)),
+    Assignment("07-gradient-descent", "gradient_descent", 10, ("engine.py", "figures.py")),
+    Assignment("08-learning-rate", "learning_rate", 8, ("engine.py", "figures.py")),
+)
+
+BESIDE = Path(__file__).parent / "beside"
+
+
+def assignment(name: str) -> Assignment:
+    """The assignment called `name`; a CourseError lists the names where there is none."""
+    for one in ASSIGNMENTS:
+        if one.name == name:
+            return one
+    names = ", ".join(one.name for one in ASSIGNMENTS)
+    raise CourseError(f"there is no assignment {name!r}: choose from {names}")
+
+
+def select(names: Iterable[str]) -> tuple[Assignment, ...]:
+    """The assignments of those names, or all of them where none is named."""
+    return tuple(assignment(name) for name in names) or ASSIGNMENTS
+
+
+@dataclass(frozen=True)
+class Course:
+    """The folders of one copy of the course."""
+
+    root: Path
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / "notebooks"
+
+    @property
+    def source(self) -> Path:
+        return self.root / "source"
+
+    @property
+    def release(self) -> Path:
+        return self.root / "release"
+
+    def text(self, one: Assignment) -> Path:
+        """The MyST text that `one`'s notebook is built from."""
+        return self.notebooks / one.name / f"{one.notebook}.md"
+
+
+def find_course(start: Path | None = None) -> Course:
+    """The course that `start` (the working directory) lies in, found by its nbgrader_config.py.
+
+    Raises CourseError where neither `start` nor a folder above it holds one.
+    """
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "nbgrader_config.py").is_file():
+            return Course(folder)
+    raise CourseError(f"{start} is not in a course: change into the folder that holds nbgrader_config.py")
