@@ -1,5 +1,6 @@
 """What an exercise is, and how an answer to it is judged: data and pure functions."""
 
+import ast
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,6 +86,15 @@ class Exercise:
         """What counts as equal in one part."""
         return EXACT if part in self.exact else self.tolerance
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that an answer defines."""
+        tree = ast.parse(self.reference).body
+        defined = [node.name for node in tree if isinstance(node, ast.FunctionDef)]
+        targets = [target for node in tree if isinstance(node, ast.Assign) for target in node.targets]
+        stored = [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+        return (*defined, *stored)
+
     def wording(self, case: Case) -> str:
         """`case` as the student would type it."""
         return self.call.format(**case) if isinstance(self.call, str) else self.call(case)
@@ -158,10 +168,15 @@ class Verdict:
 
 
 def judge(
-    notebook: Notebook, exercise: Exercise, cases: Sequence[Case], seen: Sequence[Observation]
+    notebook: Notebook,
+    exercise: Exercise,
+    cases: Sequence[Case],
+    seen: Sequence[Observation],
+    cell_error: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """The verdict on what was `seen` of an answer to `exercise` on `cases`.
 
+    `cell_error` describes what the answer's own cell raised; it explains a name that is missing.
     The reference is observed here, on the same cases; so are the known mistakes, where the answer
     differs. Pure: the same arguments give the same verdict.
     """
@@ -173,7 +188,8 @@ def judge(
     kept = len(exercise.parts) - len(wrong)
     score = round(exercise.points * kept / len(exercise.parts), 2)
     mistake = _recognise(notebook, exercise, cases, seen)
-    message = mistake.explanation if mistake else _difference(exercise, min(failures, key=_size))
+    smallest = min(failures, key=_size)
+    message = mistake.explanation if mistake else _difference(exercise, smallest, cell_error)
     return Verdict(score, exercise.points, message, mistake.id if mistake else None, wrong)
 
 
@@ -255,9 +271,11 @@ def _size(failure: _Failure) -> tuple[int, str]:
     return len(text), text
 
 
-def _difference(exercise: Exercise, failure: _Failure) -> str:
+def _difference(exercise: Exercise, failure: _Failure, cell_error: Mapping[str, Any] | None) -> str:
     place = exercise.parts[failure.part]
     call = exercise.wording(failure.case)
+    if failure.error and failure.error["type"] == "answer" and cell_error:
+        return _error_message("Your cell", cell_error, "the line above; what stands after it was not run")
     if failure.error:
         return _error_message(call, failure.error, place)
     lines = [

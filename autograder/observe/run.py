@@ -1,6 +1,6 @@
 """Runs an observer beside the student's code and records what it sees as plain data."""
 
-import linecache
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,8 +13,10 @@ Namespace = Mapping[str, Any]
 Observer = Callable[[Namespace, Case], Iterator[tuple[str, Any]]]
 Observation = dict[str, Any]
 
-HERE = str(Path(__file__).parent)
-LIBRARIES = str(Path(linecache.__file__).parent)  # site-packages lies below it
+NOT_THE_STUDENTS = (
+    str(Path(__file__).parents[1]),
+    *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
+)
 LINES = 4
 
 
@@ -75,7 +77,9 @@ def _text(error: BaseException) -> str:
 
 def student_lines(error: BaseException) -> list[list[Any]]:
     """The last lines of the student's own code on the way to `error`, as `[number, text]`."""
+    if isinstance(error, SyntaxError):
+        return [[error.lineno or 1, (error.text or "").strip()[:120]]]
     frames = traceback.extract_tb(error.__traceback__, limit=-200)
-    own = [frame for frame in frames if not frame.filename.startswith((HERE, LIBRARIES))]
+    own = [frame for frame in frames if not frame.filename.startswith(NOT_THE_STUDENTS)]
     lines = [[frame.lineno, (frame.line or "").strip()[:120]] for frame in own]
     return lines[-LINES:]

@@ -1,0 +1,214 @@
+"""One submission's notebook -> its verdicts and its outputs: no database, no course folder.
+
+The cells run in a child process; the answers are judged here, from what the child observed. An
+exercise that failed has its reference put in its place, so that it costs nothing after it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from .child.near import Child, Lost
+from .exercise import MESSAGE_LINES, Exercise, Notebook, Verdict, judge
+from .observe.run import Case, Observation
+
+SECONDS = 10.0
+HIDDEN = "### BEGIN HIDDEN TESTS"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What became of a notebook: its verdicts by exercise, and the layers that confined the child.
+
+    The notebook itself carries the outputs of its cells, and each verdict in its test cell.
+    """
+
+    notebook: NotebookNode
+    verdicts: dict[str, Verdict]
+    layers: tuple[str, ...]
+
+
+def grade(
+    notebook: NotebookNode,
+    declarations: Notebook,
+    seed: str,
+    files: Mapping[str, bytes],
+    seconds: float = SECONDS,
+) -> Graded:
+    """Runs and judges `notebook`, whose nbgrader cells are those of the release, in their order.
+
+    `seed` draws the inputs, `files` lie beside the notebook, `seconds` is what each cell and each
+    observation may take.
+    """
+    exercises = {exercise.id: exercise for exercise in declarations.exercises}
+    tests = {_grade_id(cell): cell for cell in notebook.cells}
+    verdicts = {}
+    with _Run(declarations, seed, files, seconds) as run:
+        for cell in notebook.cells:
+            exercise = exercises.get(_grade_id(cell))
+            if exercise is not None:
+                test = tests[f"{exercise.id}-test"]
+                verdicts[exercise.id] = _exercise(run, exercise, cell, test)
+            elif cell.cell_type == "code" and _grade_id(cell).removesuffix("-test") not in exercises:
+                _plain_cell(run, cell)
+        return Graded(notebook, verdicts, run.layers)
+
+
+def _grade_id(cell: NotebookNode) -> str:
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+
+
+def _plain_cell(run: "_Run", cell: NotebookNode) -> None:
+    """A cell without points; what it does to the process costs nobody anything."""
+    try:
+        cell.outputs = _outputs(run.ask("run", source=cell.source, rescue=False)["outputs"])
+    except Lost as lost:
+        run.restart()
+        cell.outputs = [_error("Ended", f"This cell was left out: {lost}.")]
+
+
+def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: NotebookNode) -> Verdict:
+    cases = exercise.cases(run.seed)
+    kept = len(run.steps)
+    solution.outputs, shown = [], []
+    try:
+        run.ask("mark")
+        answer = run.ask("run", source=solution.source, rescue=True)
+        solution.outputs = _outputs(answer["outputs"])
+        visible = run.ask("run", source=test.source.split(HIDDEN)[0], rescue=False)
+        shown = _outputs(visible["outputs"])
+        name = f"{exercise.observe.__module__.rsplit('.', 1)[-1]}.{exercise.observe.__name__}"
+        seen = _checked(run.ask("observe", name=name, cases=cases).get("observations"), cases)
+        verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
+        verdict = _with_visible(verdict, visible["error"])
+        run.ask("settle", names=exercise.names)
+    except Lost as lost:
+        message = f"No answer could be seen: {lost}."
+        verdict = Verdict(0.0, exercise.points, message, None, tuple(exercise.parts))
+        del run.steps[kept:]
+        run.restart()
+    if not verdict.right:
+        run.put(exercise.reference)
+        run.put(exercise.attach)
+    test.outputs = _test_outputs(shown, verdict)
+    test.metadata["autograder"] = asdict(verdict)
+    return verdict
+
+
+def _checked(seen: Any, cases: Sequence[Case]) -> list[Observation]:
+    """The observations, if they have their form; raises Lost for what no observer sends."""
+    fits = isinstance(seen, list) and len(seen) == len(cases)
+    if not fits or not all(
+        isinstance(one, dict)
+        and isinstance(one.get("parts"), dict)
+        and (one.get("error") is None or _is_described(one["error"]))
+        for one in seen
+    ):
+        raise Lost("it meddled with the grading")
+    return list(seen)
+
+
+def _is_described(error: Any) -> bool:
+    return (
+        isinstance(error, dict)
+        and isinstance(error.get("type"), str)
+        and isinstance(error.get("text"), str)
+        and isinstance(error.get("lines"), list)
+        and all(isinstance(line, list) and len(line) == 2 for line in error["lines"])
+    )
+
+
+def _with_visible(verdict: Verdict, error: Any) -> Verdict:
+    """Adds the visible test's sentence where no known mistake explains more."""
+    if verdict.right or verdict.mistake or not error or error["type"] != "AssertionError":
+        return verdict
+    lines = [*verdict.message.splitlines(), f"The visible test says: {error['text']}"]
+    return replace(verdict, message="\n".join(lines[:MESSAGE_LINES]))
+
+
+def _outputs(outputs: Any) -> list[NotebookNode]:
+    """The child's outputs as a notebook's; what has not their form is left out."""
+    kept = []
+    for output in outputs if isinstance(outputs, list) else []:
+        try:
+            fields = {key: value for key, value in output.items() if key != "output_type"}
+            kept.append(new_output(output["output_type"], **fields))
+        except Exception:  # nbformat's validation has several errors; a forged output has no rights
+            continue
+    return kept
+
+
+def _test_outputs(shown: Sequence[NotebookNode], verdict: Verdict) -> list[NotebookNode]:
+    """What stands under a test cell, so that nbgrader reads just the verdict's points off it."""
+    outputs = []
+    for output in shown:
+        if output.output_type == "stream":
+            outputs.append(new_output("stream", name="stdout", text=output.text))
+        elif output.output_type == "display_data":
+            outputs.append(output)
+    if verdict.right:
+        return outputs
+    if verdict.score == 0:
+        return [*outputs, _error("WrongAnswer", verdict.message)]
+    note = f"{verdict.message}\nPart of the points: {verdict.score:g} of {verdict.points}.\n"
+    points = new_output("execute_result", data={"text/plain": f"{verdict.score:g}"})
+    return [*outputs, new_output("stream", name="stdout", text=note), points]
+
+
+def _error(name: str, message: str) -> NotebookNode:
+    return new_output("error", ename=name, evalue=message, traceback=[f"{name}: {message}"])
+
+
+class _Run:
+    """A child and the steps that brought it to where it is, so that a lost one can be replaced."""
+
+    def __init__(self, declarations: Notebook, seed: str, files: Mapping[str, bytes], seconds: float) -> None:
+        self.declarations, self.seed = declarations, seed
+        self._files, self._seconds = files, seconds
+        self.steps: list[dict[str, Any]] = []
+        self._child = self._start()
+
+    def __enter__(self) -> "_Run":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.close()
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return self._child.layers
+
+    def _start(self) -> Child:
+        return Child(self.declarations.assignment.split("-", 1)[1].replace("-", "_"), self._files)
+
+    def ask(self, do: str, **fields: Any) -> dict[str, Any]:
+        """One request to the child, remembered for a replay unless it only looks."""
+        request = {"do": do, **fields}
+        reply = self._child.ask(self._seconds, **request)
+        if do != "observe":
+            self.steps.append(request)
+        return reply
+
+    def put(self, code: str) -> None:
+        """Runs code of the course, in the place of an answer that has had its verdict."""
+        while True:
+            try:
+                self.ask("put", source=code)
+                return
+            except Lost:
+                self.restart()
+
+    def restart(self) -> None:
+        """A new child, brought to where the lost one was; a step that it dies of is left out."""
+        self._child.close()
+        self._child = self._start()
+        for number, request in enumerate(self.steps):
+            try:
+                self._child.ask(self._seconds, **request)
+            except Lost:
+                del self.steps[number]
+                self.restart()
+                return
