@@ -3,9 +3,11 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import build as building
 from .course import CourseError, find_course, select
+from .sample import make_class
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +33,12 @@ def _parser() -> argparse.ArgumentParser:
         "--back", action="store_true", help="first source -> notebooks: keep what was edited in Jupyter"
     )
     one.set_defaults(run=_build)
+
+    one = commands.add_parser("sample", help="a class of made submissions to try things on")
+    one.add_argument("folder", type=Path, metavar="DIR", help="where to write it, such as submitted")
+    one.add_argument("--students", type=int, default=24, metavar="N")
+    one.add_argument("--seed", type=int, default=1, metavar="S", help="another seed, another class")
+    one.set_defaults(run=_sample)
     return parser
 
 
@@ -47,4 +55,11 @@ def _build(options: argparse.Namespace) -> int:
     if options.check and changes:
         print("run 'autograder build' and commit what it changes", file=sys.stderr)
         return 1
+    return 0
+
+
+def _sample(options: argparse.Namespace) -> int:
+    plans = make_class(find_course(), options.folder, options.students, options.seed)
+    handed_in = sum(map(len, plans.values()))
+    print(f"{options.folder}: {handed_in} submissions by {len(plans)} students; class.json says what each is")
     return 0

@@ -1,0 +1,265 @@
+"""A class of made submissions, written from the released notebooks in nbgrader's layout.
+
+DIR/class.json                               who handed in what
+DIR/<student>/<assignment>/<notebook>.ipynb  and timestamp.txt, and the files beside it
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from itertools import chain, cycle, islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from .course import ASSIGNMENTS, Assignment, Course, CourseError
+from .damage import DAMAGES, dump, find_cell, grade_id, set_source
+from .exercise import Exercise, Notebook
+from .exercises import declared
+
+UNANSWERED = "unanswered"
+REFERENCE = "reference"
+FIRST_DAY = datetime(2025, 10, 6, 9)
+WEEK_MINUTES = 7 * 24 * 60
+TIMESTAMP = "%Y-%m-%d %H:%M:%S.%f UTC"  # nbgrader's form
+
+# What students write where words are asked for; an exercise without an entry gets the last.
+SENTENCES: dict[str, Sequence[str]] = {
+    "descent-explain": (
+        "The noisy points do not lie on one line, so no line has a loss of zero. "
+        "Uncleared gradients add up over the steps, and the updates overshoot.",
+        "There is no line through all four points, some error is always left over. When the gradients "
+        "are not cleared, each step also repeats all the earlier ones, so the loss swings.",
+    ),
+    "rate-explain": (
+        "At 0.24 the loss explodes and at 0.238 it grows too, only slowly, because both rates are above "
+        "2 / 8.405 = 0.23795.",
+        "The limit is 2 divided by the largest curvature. Both rates lie above it, 0.238 by very little, "
+        "so there the loss grows by less than a tenth of a percent a step.",
+    ),
+    "": (
+        "The numbers above show it: the smaller the step, the closer the result.",
+        "I compared both cases by hand, and they agree with what the text says.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one student hands in for one assignment.
+
+    `answers` names, for each exercise, the declared answer that stands there: "reference",
+    "variant NAME", "mistake ID", for a written one "text N", or "unanswered". `damage` is a key of
+    DAMAGES or None, `damaged` the exercise that it hits.
+    """
+
+    kind: str
+    answers: Mapping[str, str] = field(default_factory=dict)
+    damage: str | None = None
+    damaged: str | None = None
+
+
+def make_class(course: Course, folder: Path, students: int, seed: int) -> dict[str, dict[str, Plan]]:
+    """Writes a class of made submissions into `folder`; returns each student's plans.
+
+    The same `students` and `seed` give the same bytes. Assignments that nothing is declared for
+    are left out. Raises CourseError where `students` is below 1, where `folder` holds something
+    already, and where a declared assignment is not released as it is declared.
+    """
+    if students < 1:
+        raise CourseError(f"--students {students}: a class has at least one student")
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise CourseError(f"{folder} is not empty: name a folder that is new or empty")
+    released = {one: Release.read(course, one) for one in ASSIGNMENTS if declared(one).points}
+    plans = plan_class([declared(one) for one in released], students, seed)
+    for number, (one, release) in enumerate(released.items()):
+        for student, theirs in plans.items():
+            random = Random(f"{seed}/{student}/{one.name}/time")
+            handed_in = FIRST_DAY + timedelta(minutes=number * WEEK_MINUTES + random.randrange(WEEK_MINUTES))
+            files = release.submission(theirs[one.name])
+            files["timestamp.txt"] = handed_in.strftime(TIMESTAMP).encode()
+            for name, data in files.items():
+                path = folder / student / one.name / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+    manifest = {
+        student: {assignment: asdict(plan) for assignment, plan in theirs.items()}
+        for student, theirs in plans.items()
+    }
+    text = json.dumps({"seed": seed, "students": manifest}, indent=1) + "\n"
+    (folder / "class.json").write_text(text, encoding="utf-8")
+    return plans
+
+
+def student_ids(count: int) -> list[str]:
+    """Made ids; the second has a dot in it, the third a space."""
+    odd = {2: "student.02", 3: "student 03"}
+    return [odd.get(number, f"student-{number:02}") for number in range(1, count + 1)]
+
+
+def plan_class(notebooks: Sequence[Notebook], students: int, seed: int) -> dict[str, dict[str, Plan]]:
+    """Which student hands in what: the kinds are dealt out in turn, then shuffled."""
+    ids = student_ids(students)
+    plans: dict[str, dict[str, Plan]] = {student: {} for student in ids}
+    for number, notebook in enumerate(notebooks):
+        random = Random(f"{seed}/{notebook.assignment}")
+        damages = list(DAMAGES)[number :: len(notebooks)]
+        dealt = list(islice(_plans(notebook, damages, random), students))
+        random.shuffle(dealt)
+        for student, plan in zip(ids, dealt, strict=True):
+            plans[student][notebook.assignment] = plan
+    return plans
+
+
+def answers_to(exercise: Exercise) -> dict[str, str]:
+    """The declared answers of an exercise, by the names that a plan gives them."""
+    return {
+        REFERENCE: exercise.reference,
+        **{f"variant {name}": code for name, code in exercise.variants.items()},
+        **{f"mistake {one.id}": one.code for one in exercise.mistakes},
+    }
+
+
+def _right(exercise: Exercise) -> list[str]:
+    return [REFERENCE, *(f"variant {name}" for name in exercise.variants)]
+
+
+def _wrong(exercise: Exercise) -> list[str]:
+    return [f"mistake {one.id}" for one in exercise.mistakes]
+
+
+def _texts(notebook: Notebook, number: int) -> dict[str, str]:
+    return {one.id: f"text {number % len(sentences(one.id))}" for one in notebook.written}
+
+
+def sentences(written: str) -> Sequence[str]:
+    """What students write in answer to `written`."""
+    return SENTENCES.get(written, SENTENCES[""])
+
+
+def _all_right(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+    """Every declared right answer, each in at least one notebook."""
+    styles = [_right(one) for one in notebook.exercises]
+    for row in range(max(map(len, styles), default=1)):
+        answers = {
+            one.id: style[row % len(style)] for one, style in zip(notebook.exercises, styles, strict=True)
+        }
+        yield Plan("right", answers | _texts(notebook, row))
+
+
+def _all_wrong(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+    """Every known mistake, each in at least one notebook: one in each exercise at a time."""
+    slips = [_wrong(one) or [UNANSWERED] for one in notebook.exercises]
+    for row in range(max(map(len, slips), default=0)):
+        answers = {one.id: slip[row % len(slip)] for one, slip in zip(notebook.exercises, slips, strict=True)}
+        yield Plan("mistakes", answers | _texts(notebook, row))
+
+
+def _partly(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+    """At least one exercise right, and one not answered or with a known mistake."""
+    ways: list[Callable[[Exercise], list[str]]] = [
+        _right,
+        lambda one: [UNANSWERED],
+        lambda one: _wrong(one) or [UNANSWERED],
+    ]
+    for row in range(3):
+        exercises = list(notebook.exercises)
+        random.shuffle(exercises)
+        chosen = chain([ways[0], ways[1 + row % 2]], iter(lambda: random.choice(ways), None))
+        picked = {one.id: random.choice(way(one)) for one, way in zip(exercises, chosen, strict=False)}
+        texts = _texts(notebook, row) if row % 2 else {one.id: UNANSWERED for one in notebook.written}
+        yield Plan("partly", {one.id: picked[one.id] for one in notebook.exercises} | texts)
+
+
+def _untouched(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+    """Handed in as it was fetched."""
+    yield Plan("untouched", {one.id: UNANSWERED for one in (*notebook.exercises, *notebook.written)})
+
+
+def _damaged(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+    """Each of the damages once, in a notebook that is right for the rest."""
+    functions = [one.id for one in notebook.exercises if "def " in one.reference]
+    for row, damage in enumerate(damages):
+        answers = {one.id: REFERENCE for one in notebook.exercises} | _texts(notebook, row)
+        yield Plan("damaged", answers, damage, random.choice(functions))
+
+
+Kind = Callable[[Notebook, Sequence[str], Random], Iterator[Plan]]
+KINDS: dict[str, Kind] = {
+    "right": _all_right,
+    "mistakes": _all_wrong,
+    "partly": _partly,
+    "damaged": _damaged,
+    "untouched": _untouched,
+}
+SPARE = ("partly", "right")  # what the rest of a large class hands in
+
+
+def _plans(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+    """Plans without end: first all of every kind, a kind at a time in turn, then the spare ones."""
+    waiting = [kind(notebook, damages, random) for kind in KINDS.values()]
+    while waiting:
+        for one in list(waiting):
+            plan = next(one, None)
+            if plan is None:
+                waiting.remove(one)
+            else:
+                yield plan
+    for name in cycle(SPARE):
+        yield from KINDS[name](notebook, damages, random)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One released assignment: its notebook's bytes and the files beside it."""
+
+    assignment: Assignment
+    notebook: bytes
+    beside: Mapping[str, bytes]
+
+    @classmethod
+    def read(cls, course: Course, assignment: Assignment) -> "Release":
+        """Reads release/; CourseError where a file, or the cell of a declared exercise, is missing."""
+        folder = course.release / assignment.name
+        path = folder / assignment.file
+        remedy = f"run 'autograder build {assignment.name}' first"
+        if not path.is_file():
+            raise CourseError(f"{path} is missing: {remedy}")
+        files = {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
+        release = cls(assignment, files.pop(assignment.file), files)
+        try:
+            notebook = json.loads(release.notebook)
+            cells = {grade_id(cell) for cell in notebook["cells"]}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise CourseError(f"{path} is no notebook: {remedy}") from None
+        there = declared(assignment)
+        missing = [one.id for one in (*there.exercises, *there.written) if one.id not in cells]
+        if missing:
+            raise CourseError(f"{path} lacks {', '.join(missing)}: {remedy}")
+        return release
+
+    def submission(self, plan: Plan) -> dict[str, bytes]:
+        """The files that a student with this plan hands in, by name."""
+        data = self.answered(plan.answers)
+        files = dict(self.beside)
+        if plan.damage is None or plan.damaged is None:
+            return {**files, self.assignment.file: data}
+        damage = DAMAGES[plan.damage]
+        name = damage.file.format(name=self.assignment.notebook)
+        return {**files, **damage.also, name: damage.apply(data, plan.damaged)}
+
+    def answered(self, answers: Mapping[str, str]) -> bytes:
+        """The notebook with the answers of those names in it; what is not named stays unanswered."""
+        notebook: dict[str, Any] = json.loads(self.notebook)
+        there = declared(self.assignment)
+        for exercise in there.exercises:
+            label = answers.get(exercise.id, UNANSWERED)
+            if label != UNANSWERED:
+                set_source(find_cell(notebook, exercise.id), answers_to(exercise)[label].strip("\n"))
+        for written in there.written:
+            label = answers.get(written.id, UNANSWERED)
+            if label != UNANSWERED:
+                number = int(label.removeprefix("text "))
+                set_source(find_cell(notebook, written.id), sentences(written.id)[number])
+        return dump(notebook)
