@@ -113,7 +113,13 @@ def _split(notebook: dict[str, Any], exercise: str) -> None:
     cell = find_cell(notebook, exercise)
     first, _, rest = source_of(cell).partition("\n")
     set_source(cell, first)
-    below = {"cell_type": "code", "execution_count": None, "id": "split-off", "metadata": {}, "outputs": []}
+    below: dict[str, Any] = {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "split-off",
+        "metadata": {},
+        "outputs": [],
+    }
     set_source(below, rest)
     notebook["cells"].insert(notebook["cells"].index(cell) + 1, below)
 

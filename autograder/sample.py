@@ -121,6 +121,10 @@ def answers_to(exercise: Exercise) -> dict[str, str]:
     }
 
 
+def _ids(notebook: Notebook) -> list[str]:
+    return [one.id for one in notebook.exercises] + [one.id for one in notebook.written]
+
+
 def _right(exercise: Exercise) -> list[str]:
     return [REFERENCE, *(f"variant {name}" for name in exercise.variants)]
 
@@ -174,7 +178,7 @@ def _partly(notebook: Notebook, damages: Sequence[str], random: Random) -> Itera
 
 def _untouched(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
     """Handed in as it was fetched."""
-    yield Plan("untouched", {one.id: UNANSWERED for one in (*notebook.exercises, *notebook.written)})
+    yield Plan("untouched", dict.fromkeys(_ids(notebook), UNANSWERED))
 
 
 def _damaged(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
@@ -233,8 +237,7 @@ class Release:
             cells = {grade_id(cell) for cell in notebook["cells"]}
         except (ValueError, KeyError, TypeError, AttributeError):
             raise CourseError(f"{path} is no notebook: {remedy}") from None
-        there = declared(assignment)
-        missing = [one.id for one in (*there.exercises, *there.written) if one.id not in cells]
+        missing = [name for name in _ids(declared(assignment)) if name not in cells]
         if missing:
             raise CourseError(f"{path} lacks {', '.join(missing)}: {remedy}")
         return release
