@@ -247,7 +247,7 @@ DAMAGES: dict[str, Damage] = {
     "widget backend": Damage(_edit(_above("%matplotlib widget"))),
     "flood": Damage(_edit(_above(FLOOD))),
     "moved": Damage(_edit(_move)),
-    "split": Damage(_edit(_split)),
+    "split": Damage(_edit(_split), told="repair"),
     "metadata stripped": Damage(_edit(_strip)),
     "UTF-16": Damage(lambda data, exercise: data.decode().encode("utf-16"), told="repair"),
 }
