@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+from autograder.nbgrader_plugin import configure
+
 c = get_config()  # noqa: F821  (traitlets hands it in)
 
 # nbgrader looks for its helper `alembic` on the PATH, where an environment that is not activated
@@ -23,3 +25,7 @@ c.ClearSolutions.text_stub = "*Write your answer here, in a few sentences.*"
 
 # A cell that runs on and on costs itself, not the night.
 c.Execute.timeout = 30
+
+# Submissions are mended, run in a confined process and judged outside of it. Without this line plain
+# nbgrader still grades, but in a kernel that student code could talk into a score.
+configure(c)

@@ -1,11 +1,13 @@
 """The `autograder` program: its commands, nothing else."""
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from . import build as building
+from .check import check
 from .course import CourseError, find_course, select
 from .sample import make_class
 
@@ -34,6 +36,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.set_defaults(run=_build)
 
+    one = commands.add_parser("check", help="judge notebooks that stand alone")
+    one.add_argument("files", nargs="+", type=Path, metavar="FILE.ipynb")
+    one.add_argument("--json", action="store_true", help="one object a file, for programs")
+    one.set_defaults(run=_check)
+
     one = commands.add_parser("sample", help="a class of made submissions to try things on")
     one.add_argument("folder", type=Path, metavar="DIR", help="where to write it, such as submitted")
     one.add_argument("--students", type=int, default=24, metavar="N")
@@ -56,6 +63,15 @@ def _build(options: argparse.Namespace) -> int:
         print("run 'autograder build' and commit what it changes", file=sys.stderr)
         return 1
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    code = 0
+    for path in options.files:
+        checked = check(find_course(path.parent), path)
+        print(json.dumps(checked.as_json()) if options.json else checked.as_text())
+        code = max(code, 2 if not checked.readable else int(checked.score < checked.max_score))
+    return code
 
 
 def _sample(options: argparse.Namespace) -> int:

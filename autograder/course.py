@@ -1,5 +1,6 @@
 """Where the course lies and what it consists of: folders, assignments, notebooks, points."""
 
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ ASSIGNMENTS = (
     Assignment("08-learning-rate", "learning_rate", 8, ("engine.py", "figures.py")),
 )
 
+SECRET = ".course-secret"
 BESIDE = Path(__file__).parent / "beside"
 
 
@@ -73,6 +75,18 @@ class Course:
     @property
     def release(self) -> Path:
         return self.root / "release"
+
+    def released(self, one: Assignment) -> Path:
+        """`one`'s notebook as students are given it."""
+        return self.release / one.name / one.file
+
+    def secret(self) -> str:
+        """What makes this course's drawn inputs unforeseeable; made at the first call, then kept."""
+        file = self.root / SECRET
+        if not file.is_file():
+            file.touch(mode=0o600)
+            file.write_text(secrets.token_hex(32), encoding="ascii")
+        return file.read_text(encoding="ascii").strip()
 
     def text(self, one: Assignment) -> Path:
         """The MyST text that `one`'s notebook is built from."""

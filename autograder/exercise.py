@@ -58,7 +58,8 @@ class Exercise:
     of it. `parts` maps each part of an observation to the place to look at when it is wrong; the
     parts share the points equally. `reading` is applied to every observed value, expected or not,
     before they are compared: it says what of the value matters. The parts named in `exact` have no
-    tolerance. `attach` is what the test cell
+    tolerance. Those in `conditions` earn only where all the others are right: an answer that does
+    nothing leaves its arguments alone, too. `attach` is what the test cell
     runs first, to put the answer to use. An exercise that asks for values has `asks="values"`.
     """
 
@@ -75,6 +76,7 @@ class Exercise:
     mistakes: Sequence[Mistake]
     reading: Callable[[Case, str, Any], Any] = lambda case, part, value: value
     exact: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     attach: str = ""
     asks: str = "function"
 
@@ -185,12 +187,19 @@ def judge(
     wrong = tuple(part for part in exercise.parts if any(f.part == part for f in failures))
     if not wrong:
         return Verdict(float(exercise.points), exercise.points)
-    kept = len(exercise.parts) - len(wrong)
-    score = round(exercise.points * kept / len(exercise.parts), 2)
+    score = round(exercise.points * _earned(exercise, wrong) / len(exercise.parts), 2)
     mistake = _recognise(notebook, exercise, cases, seen)
     smallest = min(failures, key=_size)
     message = mistake.explanation if mistake else _difference(exercise, smallest, cell_error)
     return Verdict(score, exercise.points, message, mistake.id if mistake else None, wrong)
+
+
+def _earned(exercise: Exercise, wrong: Sequence[str]) -> int:
+    """How many of the parts earn their share."""
+    right = [part for part in exercise.parts if part not in wrong]
+    if any(part not in exercise.conditions for part in wrong):
+        right = [part for part in right if part not in exercise.conditions]
+    return len(right)
 
 
 @dataclass(frozen=True)

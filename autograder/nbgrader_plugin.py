@@ -1,16 +1,44 @@
-"""nbgrader's converters as the build and the grading use them."""
+"""What nbgrader runs of ours, and what we run of nbgrader's.
+
+`configure(c)` in nbgrader_config.py makes `nbgrader autograde` and Formgrader's button mend each
+submission, run it in a confined process, judge it outside, and write feedback pages that explain.
+"""
 
 import logging
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    Execute,
+    GetGrades,
+    IgnorePattern,
+    LimitOutput,
+    NbGraderPreprocessor,
+    SaveAutoGrades,
+)
+from sqlalchemy.exc import SAWarning
+from traitlets import Float, Unicode
 from traitlets.config import Config, PyFileConfigLoader
 
-from .course import Assignment, CourseError
+from .course import ASSIGNMENTS, BESIDE, Assignment, Course, CourseError
+from .exercises import declared
+from .feedback import summary, without_hidden_tests
+from .grade import SECONDS, grade
+from .submission import repair
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def load_config(file: Path) -> Config:
@@ -59,3 +87,78 @@ def _working_directory(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
+
+
+def configure(c: Config) -> None:
+    """Puts the course's own grading and feedback pages into nbgrader's configuration."""
+    root = c.CourseDirectory.root
+    c.Autograde.exporter_class = MendingExporter
+    c.MendingExporter.root = c.JudgedExecute.root = root
+    c.Autograde.autograde_preprocessors = [
+        JudgedExecute,
+        IgnorePattern,
+        ClearMetadataPreprocessor,
+        LimitOutput,
+        SaveAutoGrades,
+        AssignLatePenalties,
+        CheckCellMetadata,
+    ]
+    c.GenerateFeedback.preprocessors = [GetGrades, Summarise, CSSHTMLHeaderPreprocessor]
+    c.HTMLExporter.template_name = "graded"
+    c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
+    # SQLAlchemy 2.1 warns of nbgrader's way to fill its tables, which nbgrader's own tests cover.
+    warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
+
+
+def _ours(resources: dict[str, Any]) -> Assignment | None:
+    """The assignment that a notebook of nbgrader's belongs to, None for one that is not ours."""
+    info = resources.get("nbgrader", {})
+    for one in ASSIGNMENTS:
+        if (one.name, one.notebook) == (info.get("assignment"), info.get("notebook")):
+            return one
+    return None
+
+
+class MendingExporter(NotebookExporter):
+    """Reads a submission whatever state its file is in, and notes what had to be mended."""
+
+    root = Unicode(help="The course's folder").tag(config=True)
+
+    def from_filename(self, filename: str, resources: Any = None, **kw: Any) -> Any:
+        assignment = _ours(resources or {})
+        if assignment is None or not self.parent._sanitizing:
+            return super().from_filename(filename, resources=resources, **kw)
+        released = nbformat.read(Course(Path(self.root)).released(assignment), as_version=4)
+        names = {exercise.id: exercise.names for exercise in declared(assignment).exercises}
+        mended = repair(Path(filename).read_bytes(), released, names)
+        mended.notebook.metadata["autograder"] = {"notes": list(mended.notes)}
+        return self.from_notebook_node(mended.notebook, resources=resources, **kw)
+
+
+class JudgedExecute(NbGraderPreprocessor):
+    """Runs a notebook's cells in a process of their own and judges its exercises in this one."""
+
+    root = Unicode(help="The course's folder").tag(config=True)
+    seconds = Float(SECONDS, help="What each cell and each observation may take").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        assignment = _ours(resources)
+        if assignment is None:
+            outcome: tuple[NotebookNode, Any] = Execute(parent=self.parent).preprocess(nb, resources)
+            return outcome
+        seed = f"{Course(Path(self.root)).secret()}/{resources['nbgrader']['student']}"
+        files = {name: (BESIDE / name).read_bytes() for name in assignment.beside}
+        graded = grade(nb, declared(assignment), seed, files, self.seconds)
+        info = nb.metadata.setdefault("autograder", {})
+        info["layers"] = list(graded.layers)
+        return nb, resources
+
+
+class Summarise(NbGraderPreprocessor):
+    """Puts a page's table together, and takes the hidden tests off its cells."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        scores = resources["nbgrader"]
+        resources["summary"] = summary(nb, scores["score"], scores["max_score"], scores["late_penalty"])
+        without_hidden_tests(nb)
+        return nb, resources

@@ -105,7 +105,7 @@ class Shell(InteractiveShell):
     def __init__(self, **settings: Any) -> None:
         self.recorder = Recorder()
         super().__init__(**settings)
-        sys.stdout, sys.stderr = (_Stream(name, self.recorder) for name in ("stdout", "stderr"))
+        self._streams = [_Stream(name, self.recorder) for name in ("stdout", "stderr")]
         builtins.input = self._nobody_answers
 
     def init_history(self) -> None:
@@ -136,10 +136,14 @@ class Shell(InteractiveShell):
         With `rescue`, what the cell defines after a line that failed is defined all the same.
         """
         self.recorder.start()
-        result = self.run_cell(source, store_history=True)
-        error = result.error_before_exec or result.error_in_exec
-        if rescue and result.error_in_exec is not None:
-            self._define_rest(source, result.error_in_exec)
+        sys.stdout, sys.stderr = self._streams  # whatever the last cell made of them
+        try:
+            result = self.run_cell(source, store_history=True)
+            error = result.error_before_exec or result.error_in_exec
+        except Exception as failure:  # the cell has broken the shell's own machinery
+            error = failure
+        if rescue and error is not None and not isinstance(error, SyntaxError):
+            self._define_rest(source, error)
         return {"outputs": self.recorder.outputs, "error": describe(error) if error else None}
 
     def _define_rest(self, source: str, error: BaseException) -> None:

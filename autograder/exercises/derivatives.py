@@ -207,6 +207,7 @@ GRADIENT = Exercise(
         "derivative, below 1e-4 for these polynomials, and a central one by less",
     ),
     exact=("the point afterwards",),
+    conditions=("the point afterwards",),
     variants={
         "quotient": """
 def gradient(f, point):
@@ -326,6 +327,7 @@ STEP = Exercise(
     lesson=[{"parameters": [3.0], "gradient": [6.0], "learning_rate": 0.1}],
     draw=_draw_step,
     tolerance=ROUNDING,
+    conditions=("the arguments afterwards",),
     variants={
         "loop": """
 def descend(parameters, gradient, learning_rate):
