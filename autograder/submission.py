@@ -112,18 +112,22 @@ BEGINNINGS = (
 )
 
 
+BLANK = "\ufeff \t\r\n"
+
+
 def _read(data: bytes) -> tuple[Any, list[str]]:
     """The JSON value at the beginning of `data`, and notes; _Unreadable where there is none."""
     if len(data) > LIMIT:
         raise _Unreadable(TOO_LARGE)
     if not data.strip(b"\0 \t\r\n\xef\xbb\xbf"):
         raise _Unreadable(EMPTY)
-    text, notes = _decode(data)
-    text = text.lstrip("\ufeff \t\r\n")
-    if text.startswith("<"):
-        raise _Unreadable(WEB_PAGE)
-    if not text.startswith("{"):
+    start, _ = _decode(data.lstrip(b" \t\r\n")[:8])
+    if start.lstrip(BLANK)[:1] not in ("{", "<", ""):  # a picture, say: not worth reading
         raise _Unreadable(NO_NOTEBOOK)
+    text, notes = _decode(data)
+    text = text.lstrip(BLANK)
+    if not text.startswith("{"):
+        raise _Unreadable(WEB_PAGE if text.startswith("<") else NO_NOTEBOOK)
     try:
         decoder = json.JSONDecoder(strict=False, parse_int=_number)
         value, end = decoder.raw_decode(text)
@@ -545,7 +549,7 @@ def _holds(data: bytes, ids: Collection[str]) -> bool:
 def _stem(name: str) -> str:
     """A file's name without its ending, a copy's number, and what differs between systems."""
     stem = re.split(r"\.ipynb", re.split(r"[/\\]", name.lower())[-1])[0]
-    stem = re.sub(r"[ _-]*(\(\d+\)|copy *\d*)$", "", stem)
+    stem = re.sub(r"(?:[ _-]*+(?:\(\d++\)|copy *+\d*+))++$", "", stem)
     return re.sub(r"[^a-z0-9]", "", stem)
 
 

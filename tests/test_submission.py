@@ -131,7 +131,7 @@ def test_an_undamaged_submission_keeps_every_source_and_gets_no_note():
     full["cells"].insert(5, cell("markdown", "mine-too", "I *think* so."))
     full["cells"][5]["attachments"] = {"a.png": {"image/png": "AAAA"}}
     find_cell(full, "double-test")["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x"}]
-    full["cells"][9]["source"] = "print('changed, as one may')"
+    full["cells"][7]["source"] = "print('changed, as one may')"
     mended = mend(full)
     assert mended.notes == ()
     assert mended.reason is None
@@ -259,8 +259,8 @@ def test_a_notebook_of_version_3_is_read():
         if one["cell_type"] == "code":
             one["input"] = one.pop("source")
         del one["id"]
-    sheets = [{"cells": full["cells"][:5]}, "junk", {"cells": 7}, {"cells": full["cells"][5:]}]
     full["cells"].append({"cell_type": "heading", "level": 1, "source": ["The end"]})
+    sheets = [{"cells": full["cells"][:5]}, "junk", {"cells": 7}, {"cells": full["cells"][5:]}]
     mended = mend({"worksheets": sheets, "nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}})
     assert mended.notes == ()
     assert answers(mended) == ANSWERS
@@ -381,8 +381,8 @@ def test_a_copy_used_for_trying_things_does_not_replace_the_answer():
     full["cells"].insert(5, solution("double", "print(double(21))"))
     mended = mend(full)
     assert answers(mended) == ANSWERS
-    assert order(mended)[4:6] == ["own-1", "double-test"] or order(mended)[5] == "own-1"
-    assert "print(double(21))" in [one.source for one in mended.notebook.cells]
+    assert order(mended)[3:6] == ["double", "double-test", "own-1"]
+    assert mended.notebook.cells[5].source == "print(double(21))"
 
 
 def test_a_changed_copy_of_a_test_stays_as_a_cell_of_ones_own():
@@ -484,7 +484,7 @@ def test_the_place_finds_an_answer_only_where_all_ids_are_gone():
     full["cells"].append(cell("markdown", "mine", "Goodbye."))
     mended = mend(full)
     assert source(mended, "why") == "*Write here.*"
-    assert order(mended)[-1] == "mine" or "mine" in order(mended)
+    assert order(mended)[-2:] == ["mine", "why"]
 
 
 @pytest.mark.parametrize("kind", ["code", "markdown"])
@@ -498,9 +498,8 @@ def test_an_answer_in_a_cell_of_ones_own_is_found(kind, stub):
     full["cells"].append(cell(kind, "mine", ANSWERS["half"]))
     mended = mend(full)
     assert answers(mended) == ANSWERS
-    assert mended.notes == (
-        "Found in another cell than the one meant for it, and taken as the answer: half.",
-    )
+    assert "Found in another cell than the one meant for it, and taken as the answer: half." in mended.notes
+    assert ("type of a cell" in "".join(mended.notes)) == (kind == "markdown")
 
 
 def test_a_cell_of_ones_own_does_not_replace_an_answer():
@@ -817,7 +816,7 @@ def test_a_notebook_with_the_cells_is_taken_rather_than_another(encoding):
 
 
 def test_of_numbered_copies_the_last_is_taken():
-    names = ["derivatives (10).ipynb", "derivatives (2).ipynb", "derivatives.ipynb.txt"]
+    names = ["derivatives (10).ipynb", "derivatives (2).ipynb"]
     found = pick(names, lambda name: HOLDS, "derivatives.ipynb", ["derivative-step"])
     assert found.name == "derivatives (10).ipynb"
 
