@@ -36,6 +36,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.set_defaults(run=_build)
 
+    one = commands.add_parser("audit", help="prove the tests: judge every declared answer and mutant")
+    one.add_argument("assignments", nargs="*", metavar="ASSIGNMENT")
+    one.add_argument("--json", action="store_true", help="one list, for programs")
+    one.set_defaults(run=_audit)
+
     one = commands.add_parser("check", help="judge notebooks that stand alone")
     one.add_argument("files", nargs="+", type=Path, metavar="FILE.ipynb")
     one.add_argument("--json", action="store_true", help="one object a file, for programs")
@@ -63,6 +68,16 @@ def _build(options: argparse.Namespace) -> int:
         print("run 'autograder build' and commit what it changes", file=sys.stderr)
         return 1
     return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    try:
+        from . import audit as auditing  # noqa: PLC0415  (a maintainer's tool: it needs cosmic-ray)
+    except ModuleNotFoundError as error:
+        raise CourseError(f"the audit needs {error.name}: install the package with its extra 'dev'") from None
+    rows = auditing.audit(find_course(), select(options.assignments))
+    print(json.dumps(auditing.as_json(rows)) if options.json else auditing.as_text(rows))
+    return int(any(row.faults for row in rows))
 
 
 def _check(options: argparse.Namespace) -> int:

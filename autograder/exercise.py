@@ -182,8 +182,7 @@ def judge(
     The reference is observed here, on the same cases; so are the known mistakes, where the answer
     differs. Pure: the same arguments give the same verdict.
     """
-    expected = notebook.observe(exercise, exercise.reference, cases)
-    failures = _failures(exercise, cases, seen, expected)
+    failures = _failures(notebook, exercise, cases, seen)
     wrong = tuple(part for part in exercise.parts if any(f.part == part for f in failures))
     if not wrong:
         return Verdict(float(exercise.points), exercise.points)
@@ -213,12 +212,17 @@ class _Failure:
     error: Mapping[str, Any] | None
 
 
+def is_right(
+    notebook: Notebook, exercise: Exercise, cases: Sequence[Case], seen: Sequence[Observation]
+) -> bool:
+    """Whether what was `seen` of an answer earns all points."""
+    return not _failures(notebook, exercise, cases, seen)
+
+
 def _failures(
-    exercise: Exercise,
-    cases: Sequence[Case],
-    seen: Sequence[Observation],
-    expected: Sequence[Observation],
+    notebook: Notebook, exercise: Exercise, cases: Sequence[Case], seen: Sequence[Observation]
 ) -> list[_Failure]:
+    expected = notebook.observe(exercise, exercise.reference, cases)
     failures = []
     for case, one, right in zip(cases, seen, expected, strict=True):
         for part, value in right["parts"].items():

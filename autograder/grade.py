@@ -57,6 +57,16 @@ def grade(
         return Graded(notebook, verdicts, run.layers)
 
 
+def observer_module(exercise: Exercise) -> str:
+    """The module of autograder.observe that the exercise's observer is in."""
+    return exercise.observe.__module__.rsplit(".", 1)[-1]
+
+
+def observer_name(exercise: Exercise) -> str:
+    """What the child knows the exercise's observer by."""
+    return f"{observer_module(exercise)}.{exercise.observe.__name__}"
+
+
 def _grade_id(cell: NotebookNode) -> str:
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
@@ -80,8 +90,8 @@ def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: Not
         solution.outputs = _outputs(answer["outputs"])
         visible = run.ask("run", source=test.source.split(HIDDEN)[0], rescue=False)
         shown = _outputs(visible["outputs"])
-        name = f"{exercise.observe.__module__.rsplit('.', 1)[-1]}.{exercise.observe.__name__}"
-        seen = _checked(run.ask("observe", name=name, cases=cases).get("observations"), cases)
+        reply = run.ask("observe", name=observer_name(exercise), cases=cases)
+        seen = _checked(reply.get("observations"), cases)
         verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
         verdict = _with_visible(verdict, visible["error"])
         run.ask("settle", names=exercise.names)
@@ -182,7 +192,7 @@ class _Run:
         return self._child.layers
 
     def _start(self) -> Child:
-        return Child(self.declarations.assignment.split("-", 1)[1].replace("-", "_"), self._files)
+        return Child(observer_module(self.declarations.exercises[0]), self._files)
 
     def ask(self, do: str, **fields: Any) -> dict[str, Any]:
         """One request to the child, remembered for a replay unless it only looks."""

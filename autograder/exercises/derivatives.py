@@ -198,7 +198,10 @@ GRADIENT = Exercise(
         "the gradient": "the copy of `point` in which one entry alone is nudged",
         "the point afterwards": "the list that you nudge: it must be a copy, list(point)",
     },
-    lesson=[{"terms": [[1, [2, 0]], [3, [0, 1]]], "point": [3, 1]}],
+    lesson=[
+        {"terms": [[1, [2, 0]], [3, [0, 1]]], "point": [3, 1]},
+        {"terms": [[1, [2]]], "point": [-3]},  # a falling function, whose rise is negative
+    ],
     draw=_draw_gradient,
     tolerance=Tolerance(
         1e-4,
