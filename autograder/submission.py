@@ -9,6 +9,7 @@ import codecs
 import copy
 import json
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -384,14 +385,22 @@ class _Mending:
                 self._take(number, waiting[slot.text].pop())
 
     def _find_by_names(self) -> None:
-        """An answer that is missing or still the stub, by the names that a cell of one's own binds."""
+        """An answer that is missing or still the stub, by the names that another cell binds."""
         for number, slot in enumerate(self.slots):
             if slot.answer and (number not in self.taken or self.taken[number].text == slot.text):
-                found = [one for one in self._own() if one.binds(slot.names) and one.text != slot.text]
+                free = [one for one in self.cells if one not in self.gone and self._written_in(one)]
+                found = [one for one in free if one.binds(slot.names) and one.text != slot.text]
                 if found:
                     self.taken[number] = found[-1]
                     self.gone.add(found[-1])
                     self.noted["found"].append(slot.name)
+
+    def _written_in(self, cell: _Cell) -> bool:
+        """Whether a cell is the student's own, or a locked one that was changed."""
+        if cell not in self.place:
+            return True
+        slot = self.slots[self.place[cell]]
+        return bool(slot.nbgrader) and not slot.answer and cell.text != slot.text
 
     def _find_by_place(self) -> None:
         """In a notebook without any id: an answer of the right type, just where it has to be."""
@@ -486,10 +495,12 @@ def _goes_on(cell: _Cell) -> bool:
 
 def _parses(code: str) -> bool:
     """Whether code is Python, lines with Jupyter's % and ! aside."""
+    if len(code) > JOINED:
+        return False
     try:
-        ast.parse(
-            re.sub(r"^([ \t]*)[%!].*", r"\1pass", code, flags=re.MULTILINE) if len(code) < JOINED else "("
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(re.sub(r"^([ \t]*)[%!].*", r"\1pass", code, flags=re.MULTILINE))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -502,6 +502,18 @@ def test_an_answer_in_a_cell_of_ones_own_is_found(kind, stub):
     assert ("type of a cell" in "".join(mended.notes)) == (kind == "markdown")
 
 
+@pytest.mark.parametrize("kept", ["half", "half-test"])
+def test_an_answer_merged_with_its_test_is_kept(kept):
+    full = answered()
+    merged = f"{ANSWERS['half']}\n\n{source_of(find_cell(full, 'half-test'))}"
+    find_cell(full, kept)["source"] = merged
+    without(full, "half" if kept == "half-test" else "half-test")
+    mended = mend(full)
+    assert answers(mended) == ANSWERS | {"half": merged}
+    assert order(mended) == [one["id"] for one in CELLS]
+    assert "half" in "".join(mended.notes)
+
+
 def test_a_cell_of_ones_own_does_not_replace_an_answer():
     full = answered()
     full["cells"].append(cell("code", "mine", "def half(x):\n    return 0"))
