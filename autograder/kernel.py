@@ -10,6 +10,8 @@ from .exercise import judge
 from .exercises import find
 from .observe.run import observations
 
+WEAKER = "(judged inside the kernel, where student code could interfere)"
+
 
 class WrongAnswer(AssertionError):
     """An answer that earns nothing; its message is for the student, without a stack of ours."""
@@ -28,6 +30,7 @@ def check(exercise_id: str) -> float | None:
     cases = exercise.cases("kernel")
     names = sys._getframe(1).f_globals
     verdict = judge(notebook, exercise, cases, observations(exercise.observe, names, cases))
+    print(WEAKER)
     if verdict.right:
         return None
     if verdict.score == 0:

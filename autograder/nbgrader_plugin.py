@@ -36,7 +36,7 @@ from .course import ASSIGNMENTS, BESIDE, Assignment, Course, CourseError
 from .exercises import declared
 from .feedback import summary, without_hidden_tests
 from .grade import SECONDS, grade
-from .submission import repair
+from .submission import pick, repair
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -94,6 +94,7 @@ def configure(c: Config) -> None:
     root = c.CourseDirectory.root
     c.Autograde.exporter_class = MendingExporter
     c.MendingExporter.root = c.JudgedExecute.root = root
+    c.Autograde.pre_convert_hook = one_notebook
     c.Autograde.autograde_preprocessors = [
         JudgedExecute,
         IgnorePattern,
@@ -119,6 +120,13 @@ def _ours(resources: dict[str, Any]) -> Assignment | None:
     return None
 
 
+def one_notebook(assignment: str, student: str, notebooks: list[str]) -> None:
+    """Has nbgrader ask for the assignment's notebook alone, whatever files lie in its folder."""
+    for one in ASSIGNMENTS:
+        if one.name == assignment:
+            notebooks[:] = [str(Path(notebooks[0]).parent / one.file)]
+
+
 class MendingExporter(NotebookExporter):
     """Reads a submission whatever state its file is in, and notes what had to be mended."""
 
@@ -130,8 +138,11 @@ class MendingExporter(NotebookExporter):
             return super().from_filename(filename, resources=resources, **kw)
         released = nbformat.read(Course(Path(self.root)).released(assignment), as_version=4)
         names = {exercise.id: exercise.names for exercise in declared(assignment).exercises}
-        mended = repair(Path(filename).read_bytes(), released, names)
-        mended.notebook.metadata["autograder"] = {"notes": list(mended.notes)}
+        folder = Path(filename).parent
+        files = {file.name: file for file in folder.iterdir() if file.is_file()}
+        picked = pick(files, lambda name: files[name].read_bytes(), assignment.file, names)
+        mended = repair(files[picked.name].read_bytes() if picked.name else b"", released, names)
+        mended.notebook.metadata["autograder"] = {"notes": [*picked.notes, *mended.notes]}
         return self.from_notebook_node(mended.notebook, resources=resources, **kw)
 
 

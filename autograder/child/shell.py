@@ -4,6 +4,7 @@ import ast
 import base64
 import builtins
 import io
+import re
 import subprocess
 import sys
 from typing import Any
@@ -17,6 +18,7 @@ from ..observe.run import describe
 
 TEXT_LIMIT = 20_000  # characters of one cell's streams that are kept
 DATA_LIMIT = 2_000_000  # characters of one cell's pictures and the like
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")  # another one in each run, and of no use in a notebook
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 NOBODY = "input() was called: nobody answers while a notebook is graded, so it returned ''.\n"
 
@@ -34,6 +36,7 @@ class Recorder:
     def stream(self, name: str, text: str) -> None:
         if self._text <= 0 or not text:
             return
+        text = ADDRESS.sub("at 0x...", text)
         if len(text) > self._text:
             text = text[: self._text] + f"\n... cut: a cell's text is kept to {TEXT_LIMIT:,} characters\n"
         self._text -= len(text)
@@ -45,6 +48,8 @@ class Recorder:
 
     def data(self, kind: str, data: dict[str, Any]) -> None:
         plain = {str(mime): _as_text(value) for mime, value in data.items()}
+        if "text/plain" in plain:
+            plain["text/plain"] = ADDRESS.sub("at 0x...", plain["text/plain"])
         self._data -= sum(map(len, plain.values()))
         if self._data < 0:
             plain = {"text/plain": "(left out: too large)"}
@@ -54,7 +59,7 @@ class Recorder:
         self.outputs.append(output)
 
     def error(self, kind: str, text: str, traceback: list[str]) -> None:
-        lines = [str(line)[:2000] for line in traceback[-40:]]
+        lines = [ADDRESS.sub("at 0x...", str(line)[:2000]) for line in traceback[-40:]]
         self.outputs.append(
             {"output_type": "error", "ename": kind[:200], "evalue": text[:2000], "traceback": lines}
         )

@@ -5,6 +5,7 @@ import html
 import io
 
 from IPython.display import display
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -25,7 +26,8 @@ def axes(xlabel, ylabel, title="", size=(6.4, 3.8)):
 def show(figure, alt):
     """Displays `figure` as a sharp picture; `alt` says in words what is to be seen on it."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", facecolor="white", metadata={"Date": None})
+    with rc_context({"svg.hashsalt": "figures"}):  # the same figure has the same bytes
+        figure.savefig(buffer, format="svg", facecolor="white", metadata={"Date": None})
     data = base64.b64encode(buffer.getvalue()).decode()
     picture = f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(alt, quote=True)}">'
     display({"text/html": picture, "text/plain": f"[figure: {alt}]"}, raw=True)
