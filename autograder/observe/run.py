@@ -1,9 +1,9 @@
 """Runs an observer beside the student's code and records what it sees as plain data."""
 
+import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from .plain import NotPlain, plain
@@ -14,7 +14,7 @@ Observer = Callable[[Namespace, Case], Iterator[tuple[str, Any]]]
 Observation = dict[str, Any]
 
 NOT_THE_STUDENTS = (
-    str(Path(__file__).parents[1]),
+    os.path.dirname(os.path.dirname(__file__)),
     *(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
 LINES = 4

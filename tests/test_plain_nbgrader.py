@@ -1,0 +1,141 @@
+"""The course under plain nbgrader: kernels, stock preprocessors, judged by the hidden tests alone."""
+
+import json
+import shutil
+from itertools import count
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.course import ASSIGNMENTS, find_course
+from autograder.exercises import declared
+from autograder.nbgrader_plugin import generate_release, load_config
+
+COURSE = find_course()
+
+every_assignment = pytest.mark.parametrize("one", ASSIGNMENTS, ids=lambda one: one.name)
+
+
+class Plain:
+    """A course folder of one assignment whose configuration leaves nbgrader as it is."""
+
+    def __init__(self, root, one):
+        self.root, self.one = root, one
+        text = (COURSE.root / "nbgrader_config.py").read_text(encoding="utf-8")
+        (root / "nbgrader_config.py").write_text(text.replace("\nconfigure(c)\n", "\n"), encoding="utf-8")
+        shutil.copytree(COURSE.source / one.name, root / "source" / one.name)
+        generate_release(root / "nbgrader_config.py", root, [one])
+        self.names = (f"student-{number:03}" for number in count())
+
+    def hand_in(self, folder, answers=None, whole=True):
+        """One submission: the notebook of `folder` with other code in the solution cells of `answers`."""
+        student = next(self.names)
+        place = self.root / "submitted" / student / self.one.name
+        shutil.copytree(self.root / folder / self.one.name, place)
+        notebook = json.loads((place / self.one.file).read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            name = cell["metadata"].get("nbgrader", {}).get("grade_id")
+            cell["source"] = (answers or {}).get(name, cell["source"])
+        if not whole:  # prose and figures bear on no score, and take time
+            notebook["cells"] = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
+        (place / self.one.file).write_text(json.dumps(notebook), encoding="utf-8")
+        return student
+
+    def autograde(self):
+        config = load_config(self.root / "nbgrader_config.py")
+        course = CourseDirectory(config=config, assignment_id=self.one.name, student_id="*")
+        Autograde(coursedir=course, config=config).start()
+
+    def scores(self, student):
+        with Gradebook(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
+            submission = gradebook.find_submission_notebook(self.one.notebook, self.one.name, student)
+            return {grade.name.removesuffix("-test"): grade.auto_score for grade in submission.grades}
+
+    def errors(self, student):
+        path = self.root / "autograded" / student / self.one.name / self.one.file
+        notebook = nbformat.read(path, as_version=4)
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+        return [output.ename for output in outputs if output.output_type == "error"]
+
+
+@pytest.fixture
+def plain(tmp_path, one):
+    return Plain(tmp_path, one)
+
+
+@every_assignment
+def test_instructor_s_untouched_and_variants(plain, one):
+    """All automatic points, none, and all again for every variant, several in one notebook."""
+    notebook = declared(one)
+    instructor, untouched = plain.hand_in("source"), plain.hand_in("release")
+    rounds = max(len(exercise.variants) for exercise in notebook.exercises)
+    variants = [
+        plain.hand_in(
+            "source",
+            {
+                exercise.id: list(exercise.variants.values())[number % len(exercise.variants)]
+                for exercise in notebook.exercises
+                if exercise.variants
+            },
+            whole=False,
+        )
+        for number in range(rounds)
+    ]
+    plain.autograde()
+    full = {exercise.id: exercise.points for exercise in notebook.exercises}
+    by_hand = dict.fromkeys((written.id for written in notebook.written), None)
+    assert plain.scores(instructor) == full | by_hand
+    assert plain.errors(instructor) == []
+    for student in variants:
+        assert plain.scores(student) == full | by_hand
+    assert set(plain.errors(untouched)) == {"NotImplementedError"}
+    # A written answer that was not touched is worth 0 without anybody's reading it.
+    assert plain.scores(untouched) == dict.fromkeys([*full, *by_hand], 0)
+
+
+def test_the_automatic_points_are_98():
+    assert sum(exercise.points for one in ASSIGNMENTS for exercise in declared(one).exercises) == 98
+
+
+def batches(notebook):
+    """The known mistakes in as few notebooks as show each on its own.
+
+    Mistakes share a notebook where no answer of either exercise mentions the other's names; where
+    answers are attached to a class, every mistake has a notebook of its own.
+    """
+
+    def codes(exercise):
+        mistakes = [mistake.code for mistake in exercise.mistakes]
+        return " ".join([exercise.reference, *exercise.variants.values(), *mistakes])
+
+    def apart(a, b):
+        if a is b or a.attach or b.attach:
+            return False
+        return not any(name in codes(b) for name in a.names) and not any(name in codes(a) for name in b.names)
+
+    packed = []
+    for exercise in notebook.exercises:
+        for mistake in exercise.mistakes:
+            place = next((one for one in packed if all(apart(exercise, other) for other, _ in one)), None)
+            if place is None:
+                packed.append(place := [])
+            place.append((exercise, mistake))
+    return packed
+
+
+@every_assignment
+def test_every_known_mistake_loses_points(plain, one):
+    notebook = declared(one)
+    handed_in = [
+        (plain.hand_in("source", {e.id: m.code for e, m in batch}, whole=False), batch)
+        for batch in batches(notebook)
+    ]
+    plain.autograde()
+    assert sum(len(batch) for _, batch in handed_in) == sum(len(e.mistakes) for e in notebook.exercises)
+    for student, batch in handed_in:
+        scores = plain.scores(student)
+        for exercise, mistake in batch:
+            assert scores[exercise.id] < exercise.points, mistake.id
