@@ -76,10 +76,10 @@ def repair(data: bytes, released: NotebookNode, names: Mapping[str, Iterable[str
     except _Unreadable as error:
         return Repaired(copy.deepcopy(released), (str(error),), str(error))
     mending = _Mending([_Slot.of(one, names or {}) for one in released.cells], cells)
-    notebook = from_dict(
+    notebook = from_dict(  # a copy, all the way down
         {
             "cells": mending.built,
-            "metadata": copy.deepcopy(released.metadata),
+            "metadata": released.metadata,
             "nbformat": 4,
             "nbformat_minor": 5,
         }
@@ -289,8 +289,8 @@ class _Slot:
         """The released cell, with the student's source in it where that is the student's to write."""
         if cell and (self.answer or not self.nbgrader):
             kind = self.released.cell_type if self.nbgrader else cell.kind
-            return _build(cell, kind, self.released.id, copy.deepcopy(self.released.metadata))
-        one: dict[str, Any] = copy.deepcopy(dict(self.released))
+            return _build(cell, kind, self.released.id, self.released.metadata)
+        one: dict[str, Any] = dict(self.released)
         return one | {"outputs": [], "execution_count": None} if one["cell_type"] == "code" else one
 
 
@@ -370,7 +370,7 @@ class _Mending:
         self._take(number, chosen)
         if slot.nbgrader and len(copies) > 1:
             others = [cell for cell in copies if cell is not chosen]
-            same = {slot.text, chosen.text} if slot.answer else {slot.text}
+            same = {slot.text, chosen.text}
             self.gone.update(cell for cell in others if cell.text in same)
             differ = slot.answer and any(cell.text not in same for cell in others)
             self.noted["copies" if differ else "doubled"].append(slot.name)
@@ -429,10 +429,10 @@ class _Mending:
     def _join(self, behind: dict[int, list[_Cell]]) -> None:
         """Puts answers together that go on, indented, in the code cells behind them."""
         for number, slot in enumerate(self.slots):
-            if not slot.answer or slot.released.cell_type != "code":
+            begun = self.taken.get(number)
+            if begun is None or not slot.answer or slot.released.cell_type != "code":
                 continue
             parts = list(takewhile(_goes_on, behind[number]))
-            begun = self.taken.get(number) or _Cell("code", slot.released.source)
             source = "\n".join([begun.source, *(cell.source for cell in parts)])
             if parts and _parses(source):
                 self.taken[number] = replace(begun, source=source)

@@ -199,6 +199,7 @@ READABLE = {
     "empty lines after": (lambda text: text.encode() + b"\r\n\n ", ""),
     "zero bytes after the end": (lambda text: text.encode() + bytes(9), "Zero bytes"),
     "something after the end": (lambda text: text.encode() + b'\n"cells": []}', "after the notebook's end"),
+    "a tab within a text": (lambda text: text.replace('"# A title"', '"# A\ttitle"').encode(), ""),
     "the same key twice": (lambda text: b'{"cells": [], "nbformat": 3,' + text.encode()[1:], ""),
     "line ends of Windows": (lambda text: text.replace("\n", "\r\n").encode(), ""),
 }
@@ -289,6 +290,8 @@ ODD = {
     "a source in lines": lambda one: set_source(one, one["source"]),
     "unknown fields": lambda one: one.update(prompt_number=1, language="python", surprise=[None]),
     "attachments of another type": lambda one: one.update(attachments={"a": ["b"]}),
+    "attachments that are no pictures": lambda one: one.update(attachments={"a": {"image/png": 5}}),
+    "spaces at the ends of lines": lambda one: one.update(source=one["source"].replace("\n", " \n") + "\n\n"),
     "an id that is none": lambda one: one.update(id="what is this?"),
     "an id of another type": lambda one: one.update(id=17),
 }
@@ -300,8 +303,12 @@ def test_cells_of_an_odd_form_keep_their_answers_without_a_note(name):
     for one in full["cells"]:
         ODD[name](one)
     mended = mend(full)
-    assert answers(mended) == ANSWERS
+    assert {key: plain(text) for key, text in answers(mended).items()} == ANSWERS
     assert mended.notes == ()
+
+
+def plain(text):
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 
 
 def test_what_is_no_cell_is_left_out_and_unknown_kinds_become_raw():
@@ -357,10 +364,11 @@ def test_a_copied_cell_counts_once(name):
     assert mended.notes == (f"One copy of each was kept, where a cell stood more than once: {name}.",)
 
 
+@pytest.mark.parametrize("name", ANSWERS)
 @pytest.mark.parametrize("place", [0, 4, 13])
-def test_an_unanswered_copy_does_not_replace_the_answer(place):
+def test_an_unanswered_copy_does_not_replace_the_answer(name, place):
     full = answered()
-    full["cells"].insert(place, copy.deepcopy(CELLS[3]))
+    full["cells"].insert(place, copy.deepcopy(find_cell(notebook(CELLS), name)))
     mended = mend(full)
     assert answers(mended) == ANSWERS
     assert order(mended) == [one["id"] for one in CELLS]
@@ -393,7 +401,7 @@ def test_a_changed_copy_of_a_test_stays_as_a_cell_of_ones_own():
         "assert double(5) == 10",
         "assert double(1) == 2",
     ]
-    assert len(mended.notes) == 1
+    assert mended.notes == ("One copy of each was kept, where a cell stood more than once: double-test.",)
 
 
 @pytest.mark.parametrize("name", GRADED)
@@ -477,6 +485,8 @@ def test_answers_are_found_by_what_they_define_where_all_ids_are_gone():
     assert len(mended.notes) == 1
     assert "double, half, answer, why" in mended.notes[0]
     assert answers(mend(full, {})) == ANSWERS  # the value by its place
+    full["cells"][-1] |= {"cell_type": "code"}
+    assert source(mend(full), "why") == "*Write here.*"
 
 
 def test_the_place_finds_an_answer_only_where_all_ids_are_gone():
@@ -500,6 +510,25 @@ def test_an_answer_in_a_cell_of_ones_own_is_found(kind, stub):
     assert answers(mended) == ANSWERS
     assert "Found in another cell than the one meant for it, and taken as the answer: half." in mended.notes
     assert ("type of a cell" in "".join(mended.notes)) == (kind == "markdown")
+    assert order(mended) == [*(one["id"] for one in CELLS), "old"]
+
+
+def test_a_value_in_a_cell_of_ones_own_is_found_by_its_declared_name():
+    full = answered()
+    find_cell(full, "answer")["source"] = f"# later\n{STUB}"
+    assert source(mend(full), "answer") == f"# later\n{STUB}"
+    find_cell(full, "answer")["source"] = STUB
+    full["cells"].insert(2, cell("code", "mine", "answer = 41"))
+    assert source(mend(full), "answer") == "answer = 41"
+    assert source(mend(full, {}), "answer") == STUB
+
+
+def test_an_unanswered_copy_of_ones_own_is_no_answer():
+    full = notebook(CELLS)
+    full["cells"].append(cell("code", "mine", CELLS[6]["source"]))
+    mended = mend(full)
+    assert mended.notes == ()
+    assert order(mended)[-1] == "mine"
 
 
 @pytest.mark.parametrize("kept", ["half", "half-test"])
@@ -588,6 +617,14 @@ def test_nbgraders_metadata_of_another_notebook_are_taken_off():
     full = answered()
     full["cells"].append(graded("elsewhere", 50, "pass"))
     assert mend(full).notebook.cells[-1].metadata == {}
+
+
+def test_text_made_code_by_the_student_stays_so():
+    full = answered()
+    full["cells"][2] |= {"cell_type": "code", "source": "1 + 1"}
+    mended = mend(full)
+    assert mended.notebook.cells[2].cell_type == "code"
+    assert mended.notes == ()
 
 
 def test_deleted_text_stays_deleted_and_the_cells_behind_it_stay():
