@@ -1,10 +1,15 @@
 """A notebook through the child process: fair, each exercise on its own, not to be talked into a score."""
 
 import copy
+import os
+import socket
+import tempfile
+from pathlib import Path
 
 import nbformat
 import pytest
 
+from autograder.child.near import Child
 from autograder.course import BESIDE, assignment, find_course
 from autograder.exercises import declared
 from autograder.grade import Graded, grade
@@ -152,3 +157,145 @@ def test_what_ruins_an_answer_costs_that_exercise_alone(graded, what):
         c for c in result.notebook.cells if c.metadata["nbgrader"]["grade_id"] == "derivative-square-test"
     )
     assert test.outputs[-1].output_type == "error"
+
+
+# What reaches out of the process. Each answer is wrong, so it costs its exercise; nothing may come of it.
+
+
+def confined():
+    """The layers that this machine has for the child."""
+    with Child("derivatives", {}) as child:
+        return set(child.layers)
+
+
+LAYERS = confined()
+needs_landlock = pytest.mark.skipif("landlock" not in LAYERS, reason="this kernel has no Landlock")
+needs_namespaces = pytest.mark.skipif("namespaces" not in LAYERS, reason="no namespaces for this user")
+
+
+def attack(graded, code: str, seconds: float = 10.0):
+    """Grades a wrong answer that runs `code` in its function, and checks that it got nothing."""
+    body = "\n".join(f"    {line}" for line in code.splitlines())
+    result = graded(seconds, derivative_square=f"def d_square(x):\n{body}\n    return 1\n")
+    assert scores(result) == loses("derivative-square")
+    return result
+
+
+@needs_landlock
+def test_the_course_s_files_cannot_be_read(graded):
+    secret = COURSE.root / "autograder" / "exercises" / "derivatives.py"
+    assert secret.is_file()
+    code = f"text = open({str(secret)!r}).read()\nreturn 2 * x"
+    answer = "def d_square(x):\n" + "\n".join(f"    {line}" for line in code.splitlines()) + "\n"
+    result = graded(derivative_square=answer)
+    assert scores(result) == loses("derivative-square")
+    assert "PermissionError" in result.verdicts["derivative-square"].message
+
+
+@needs_landlock
+def test_a_gradebook_and_other_submissions_cannot_be_changed(graded, tmp_path):
+    gradebook = tmp_path / "gradebook.db"
+    gradebook.write_bytes(b"scores")
+    attack(
+        graded,
+        f"import os, pathlib\nfor act in (lambda: pathlib.Path({str(gradebook)!r}).write_text('all'), "
+        f"lambda: os.remove({str(gradebook)!r}), lambda: os.rename({str(gradebook)!r}, 'mine'), "
+        f"lambda: os.mkdir({str(tmp_path / 'x')!r}), lambda: os.symlink({str(gradebook)!r}, 'link') or open('link', 'w')):\n"
+        "    try: act()\n    except OSError: pass",
+    )
+    assert gradebook.read_bytes() == b"scores"
+    assert [path.name for path in tmp_path.iterdir()] == ["gradebook.db"]
+
+
+@needs_namespaces
+def test_nothing_outlives_its_notebook(graded):
+    marker = "outlives-7c1f"
+    attack(
+        graded,
+        "import os, sys\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
+        f"        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(99)', {marker!r}])\n    os._exit(0)",
+    )
+    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(marker.encode() in line for line in running)
+
+
+@needs_namespaces
+def test_signals_do_not_reach_the_grader(graded):
+    attack(
+        graded,
+        f"import os, signal\nfor pid in (os.getppid(), {os.getpid()}):\n"
+        "    for number in (signal.SIGTERM, signal.SIGKILL):\n"
+        "        try: os.kill(pid, number)\n        except OSError: pass",
+    )
+
+
+@needs_namespaces
+def test_there_is_no_network(graded):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        attack(
+            graded,
+            "import socket\ntry:\n"
+            f"    with socket.create_connection(('127.0.0.1', {port}), timeout=2) as s: s.sendall(b'answers?')\n"
+            "except OSError: pass",
+        )
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_one_huge_file_does_not_fill_the_disk(graded):
+    result = attack(
+        graded, "with open('big', 'wb') as file:\n    for _ in range(200): file.write(bytes(10**6))"
+    )
+    assert "File too large" in result.verdicts["derivative-square"].message or "ended" in str(result.verdicts)
+
+
+def test_the_grader_s_environment_is_not_handed_on(graded, monkeypatch):
+    monkeypatch.setenv("COURSE_PASSWORD", "open sesame")
+    result = attack(graded, "import os\nraise ValueError(os.environ.get('COURSE_PASSWORD', 'nothing there'))")
+    assert "nothing there" in result.verdicts["derivative-square"].message
+
+
+def test_private_folders_are_removed(graded, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    attack(graded, "import os\nos.makedirs('a/b/c')\nos.chmod('a', 0)\nopen('x', 'w').write('y')")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lost_child_s_earlier_cells_are_run_again(graded):
+    """An exercise after the one that died still has the names that stood before it."""
+    result = graded(
+        before="base = 40\ndef helper(w): return w + base - 40\n",
+        derivative_square="import os\ndef d_square(x):\n    os._exit(1)\n",
+        derivative_step="def descend(parameters, gradient, learning_rate):\n    return [helper(w) - learning_rate * s for w, s in zip(parameters, gradient)]\n",
+    )
+    assert scores(result) == loses("derivative-square")
+
+
+def test_a_cell_of_the_student_s_own_that_ends_the_process_is_left_out(graded):
+    result = graded(before="import os\nos._exit(3)\n")
+    assert scores(result) == FULL
+    assert "This cell was left out" in result.notebook.cells[1].outputs[0].evalue
+
+
+def test_a_failed_answer_is_replaced_for_what_follows(graded):
+    result = graded(
+        derivative_square="def d_square(x):\n    return x\n",
+        derivative_rise="rise = d_square(3) * 0.01\n",
+    )
+    assert scores(result) == loses("derivative-square")
+
+
+def test_another_seed_another_verdict_s_inputs_and_the_same_seed_the_same_bytes(skeleton):
+    def run(seed):
+        notebook = copy.deepcopy(skeleton)
+        for cell in notebook.cells:
+            if cell.metadata["nbgrader"]["grade_id"] == "derivative-step":
+                cell.source = (
+                    "def descend(p, g, r):\n    print(p, object())\n    return [w - g[0] * r for w in p]\n"
+                )
+        return nbformat.writes(grade(notebook, DECLARED, seed, FILES).notebook)
+
+    assert run("secret/a") == run("secret/a")
+    assert run("secret/a") != run("secret/b")
