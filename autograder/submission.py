@@ -168,7 +168,7 @@ class _Cell:
     source: str
     cell_id: str | None = None
     nbgrader: Mapping[str, Any] = field(default_factory=dict)
-    attachments: Mapping[str, Any] | None = None
+    attachments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def grade_id(self) -> str | None:
@@ -222,14 +222,14 @@ def _text(value: Any) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")  # without half of a surrogate pair
 
 
-def _attachments(value: Any) -> Mapping[str, Any] | None:
-    """Pictures pasted into a text cell, None where they do not have the form of such."""
-    if not isinstance(value, dict) or not value:
-        return None
-    for bundle in value.values():
-        if not isinstance(bundle, dict) or not all(isinstance(one, str) for one in bundle.values()):
-            return None
-    return {_text(name): {_text(k): _text(v) for k, v in bundle.items()} for name, bundle in value.items()}
+def _attachments(value: Any) -> Mapping[str, Any]:
+    """Pictures pasted into a text cell; what does not have the form of such is left out."""
+    bundles = value.items() if isinstance(value, dict) else ()
+    return {
+        _text(name): {_text(kind): _text(data) for kind, data in bundle.items()}
+        for name, bundle in bundles
+        if isinstance(bundle, dict)
+    }
 
 
 def _plain(source: str) -> str:

@@ -584,6 +584,14 @@ def test_a_cell_that_is_no_rest_of_the_answer_stays_by_itself(below):
     assert order(mended)[4] == "mine"
 
 
+def test_indented_text_below_an_answer_is_no_rest_of_it():
+    full = answered()
+    full["cells"].insert(4, cell("markdown", "mine", "    return 3"))
+    mended = mend(full)
+    assert answers(mended) == ANSWERS
+    assert order(mended)[4] == "mine"
+
+
 @pytest.mark.parametrize("place", range(len(CELLS) + 1))
 def test_ones_own_cells_stay_where_they_were(place):
     full = answered()
