@@ -5,10 +5,11 @@ DIR/<student>/<assignment>/<notebook>.ipynb  and timestamp.txt, and the files be
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -99,13 +100,13 @@ def student_ids(count: int) -> list[str]:
 
 
 def plan_class(notebooks: Sequence[Notebook], students: int, seed: int) -> dict[str, dict[str, Plan]]:
-    """Which student hands in what: the kinds are dealt out in turn, then shuffled."""
+    """Which student hands in what: the kinds are dealt out, then shuffled."""
     ids = student_ids(students)
     plans: dict[str, dict[str, Plan]] = {student: {} for student in ids}
     for number, notebook in enumerate(notebooks):
         random = Random(f"{seed}/{notebook.assignment}")
         damages = list(DAMAGES)[number :: len(notebooks)]
-        dealt = list(islice(_plans(notebook, damages, random), students))
+        dealt = list(islice(_plans(_Deal(notebook, damages, random)), students))
         random.shuffle(dealt)
         for student, plan in zip(ids, dealt, strict=True):
             plans[student][notebook.assignment] = plan
@@ -125,93 +126,115 @@ def _ids(notebook: Notebook) -> list[str]:
     return [one.id for one in notebook.exercises] + [one.id for one in notebook.written]
 
 
-def _right(exercise: Exercise) -> list[str]:
-    return [REFERENCE, *(f"variant {name}" for name in exercise.variants)]
-
-
-def _wrong(exercise: Exercise) -> list[str]:
-    return [f"mistake {one.id}" for one in exercise.mistakes]
-
-
-def _texts(notebook: Notebook, number: int) -> dict[str, str]:
-    return {one.id: f"text {number % len(sentences(one.id))}" for one in notebook.written}
-
-
 def sentences(written: str) -> Sequence[str]:
     """What students write in answer to `written`."""
     return SENTENCES.get(written, SENTENCES[""])
 
 
-def _all_right(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
-    """Every declared right answer, each in at least one notebook."""
-    styles = [_right(one) for one in notebook.exercises]
-    for row in range(max(map(len, styles), default=1)):
-        answers = {
-            one.id: style[row % len(style)] for one, style in zip(notebook.exercises, styles, strict=True)
+@dataclass(frozen=True)
+class _Deal:
+    """Dealing out the answers to one notebook: what was handed in least is handed in next."""
+
+    notebook: Notebook
+    damages: Sequence[str]
+    random: Random
+    count: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def right(self) -> dict[str, list[str]]:
+        """The names of all right answers to each exercise."""
+        declared = {one.id: [*answers_to(one)] for one in self.notebook.exercises}
+        right = {
+            key: [one for one in labels if not one.startswith("mistake ")] for key, labels in declared.items()
         }
-        yield Plan("right", answers | _texts(notebook, row))
+        return right | self.texts()
+
+    def wrong(self) -> dict[str, list[str]]:
+        """The names of all known mistakes in each exercise; written answers are for people to mark."""
+        slips = {
+            one.id: [f"mistake {slip.id}" for slip in one.mistakes] or [UNANSWERED]
+            for one in self.notebook.exercises
+        }
+        return slips | self.texts()
+
+    def none(self) -> dict[str, list[str]]:
+        """Nothing answered."""
+        return {name: [UNANSWERED] for name in _ids(self.notebook)}
+
+    def texts(self) -> dict[str, list[str]]:
+        return {
+            one.id: [f"text {number}" for number in range(len(sentences(one.id)))]
+            for one in self.notebook.written
+        }
+
+    def answers(self, choice: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """For each exercise, that of the answers in `choice` which was handed in least."""
+        chosen = {key: min(labels, key=lambda one: self.count[key, one]) for key, labels in choice.items()}
+        self.count.update(chosen.items())
+        return chosen
+
+    def outstanding(self, choice: Mapping[str, Sequence[str]]) -> bool:
+        """Whether some of the answers in `choice` were never handed in."""
+        return any(not self.count[key, label] for key, labels in choice.items() for label in labels)
 
 
-def _all_wrong(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
-    """Every known mistake, each in at least one notebook: one in each exercise at a time."""
-    slips = [_wrong(one) or [UNANSWERED] for one in notebook.exercises]
-    for row in range(max(map(len, slips), default=0)):
-        answers = {one.id: slip[row % len(slip)] for one, slip in zip(notebook.exercises, slips, strict=True)}
-        yield Plan("mistakes", answers | _texts(notebook, row))
+def _all_right(deal: _Deal) -> Iterator[Plan]:
+    """Every declared right answer."""
+    yield Plan("right", deal.answers(deal.right()))
+    while deal.outstanding(deal.right()):
+        yield Plan("right", deal.answers(deal.right()))
 
 
-def _partly(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+def _all_wrong(deal: _Deal) -> Iterator[Plan]:
+    """Every known mistake, one in each exercise at a time."""
+    while deal.outstanding(deal.wrong()):
+        yield Plan("mistakes", deal.answers(deal.wrong()))
+
+
+def _partly(deal: _Deal) -> Iterator[Plan]:
     """At least one exercise right, and one not answered or with a known mistake."""
-    ways: list[Callable[[Exercise], list[str]]] = [
-        _right,
-        lambda one: [UNANSWERED],
-        lambda one: _wrong(one) or [UNANSWERED],
-    ]
-    for row in range(3):
-        exercises = list(notebook.exercises)
-        random.shuffle(exercises)
-        chosen = chain([ways[0], ways[1 + row % 2]], iter(lambda: random.choice(ways), None))
-        picked = {one.id: random.choice(way(one)) for one, way in zip(exercises, chosen, strict=False)}
-        texts = _texts(notebook, row) if row % 2 else {one.id: UNANSWERED for one in notebook.written}
-        yield Plan("partly", {one.id: picked[one.id] for one in notebook.exercises} | texts)
+    ways = [deal.right(), deal.none(), deal.wrong()]
+    for row in range(2):
+        names = [one.id for one in deal.notebook.exercises]
+        deal.random.shuffle(names)
+        names += [one.id for one in deal.notebook.written]
+        chosen = [ways[0], ways[1 + row], *deal.random.choices(ways, k=len(names))]
+        choice = {name: way[name] for name, way in zip(names, chosen, strict=False)}
+        yield Plan("partly", deal.answers({name: choice[name] for name in _ids(deal.notebook)}))
 
 
-def _untouched(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
-    """Handed in as it was fetched."""
-    yield Plan("untouched", dict.fromkeys(_ids(notebook), UNANSWERED))
-
-
-def _damaged(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
+def _damaged(deal: _Deal) -> Iterator[Plan]:
     """Each of the damages once, in a notebook that is right for the rest."""
-    functions = [one.id for one in notebook.exercises if "def " in one.reference]
-    for row, damage in enumerate(damages):
-        answers = {one.id: REFERENCE for one in notebook.exercises} | _texts(notebook, row)
-        yield Plan("damaged", answers, damage, random.choice(functions))
+    functions = [one.id for one in deal.notebook.exercises if "def " in one.reference]
+    deal.random.shuffle(functions)
+    for damage, exercise in zip(deal.damages, cycle(functions), strict=False):
+        yield Plan("damaged", deal.answers(deal.right() | {exercise: [REFERENCE]}), damage, exercise)
 
 
-Kind = Callable[[Notebook, Sequence[str], Random], Iterator[Plan]]
-KINDS: dict[str, Kind] = {
+def _untouched(deal: _Deal) -> Iterator[Plan]:
+    """Handed in as it was fetched."""
+    yield Plan("untouched", deal.answers(deal.none()))
+
+
+KINDS: dict[str, Callable[[_Deal], Iterator[Plan]]] = {
     "right": _all_right,
     "mistakes": _all_wrong,
     "partly": _partly,
     "damaged": _damaged,
     "untouched": _untouched,
 }
+URGENT = ("mistakes", "damaged", "right", "partly", "untouched")  # what must not be missing in a class
 SPARE = ("partly", "right")  # what the rest of a large class hands in
 
 
-def _plans(notebook: Notebook, damages: Sequence[str], random: Random) -> Iterator[Plan]:
-    """Plans without end: first all of every kind, a kind at a time in turn, then the spare ones."""
-    waiting = [kind(notebook, damages, random) for kind in KINDS.values()]
-    while waiting:
-        for one in list(waiting):
-            plan = next(one, None)
-            if plan is None:
-                waiting.remove(one)
-            else:
-                yield plan
+def _plans(deal: _Deal) -> Iterator[Plan]:
+    """Plans without end: one of every kind, then all of every kind, then the spare ones."""
+    kinds = {name: kind(deal) for name, kind in KINDS.items()}
+    for kind in kinds.values():
+        yield from islice(kind, 1)
+    for name in URGENT:
+        yield from kinds[name]
     for name in cycle(SPARE):
-        yield from KINDS[name](notebook, damages, random)
+        yield from KINDS[name](deal)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import ast
 import json
 from collections import defaultdict
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from nbgrader.utils import parse_utc
 from autograder.cli import main
 from autograder.course import ASSIGNMENTS, Course, CourseError, find_course
 from autograder.damage import DAMAGES, begin_functions, grade_id, source_of
+from autograder.exercise import Mistake, Notebook
 from autograder.exercises import declared
 from autograder.sample import KINDS, Release, answers_to, make_class, plan_class, sentences
 
@@ -97,13 +99,59 @@ def test_every_kind_and_every_damage_stands_in_a_large_class():
     assert sorted(damages) == sorted(DAMAGES)
 
 
-def test_the_damages_are_shared_out_over_the_assignments():
+def test_eight_assignments_share_the_damages_in_a_class_of_24():
     notebook = declared(FIRST)
-    plans = plan_class(
-        [notebook, *[type(notebook)(f"x{i}", "", notebook.exercises) for i in range(7)]], 24, 1
-    )
+    course = [Notebook(one.name, "", notebook.exercises) for one in ASSIGNMENTS]
+    plans = plan_class(course, 24, 1)
     damages = [plan.damage for theirs in plans.values() for plan in theirs.values() if plan.damage]
     assert sorted(damages) == sorted(DAMAGES)
+
+
+def test_every_student_hands_in_different_kinds():
+    notebook = declared(FIRST)
+    course = [Notebook(one.name, "", notebook.exercises) for one in ASSIGNMENTS]
+    for theirs in plan_class(course, 24, 1).values():
+        assert len({plan.kind for plan in theirs.values()}) > 1
+
+
+def test_many_right_answers_all_find_a_place():
+    exercise = declared(FIRST).exercises[0]
+    styles = {str(number): exercise.reference for number in range(12)}
+    course = [Notebook(one.name, "", (replace(exercise, variants=styles),)) for one in ASSIGNMENTS]
+    plans = plan_class(course, 24, 1)
+    for one in ASSIGNMENTS:
+        labels = {theirs[one.name].answers[exercise.id] for theirs in plans.values()}
+        assert labels >= {f"variant {name}" for name in styles}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_two_exercises_a_partly_right_notebook_has_one_right(seed):
+    notebook = Notebook("two", "", declared(FIRST).exercises[:2])
+    plans = plan_class([notebook], 60, seed)
+    partly = [theirs["two"] for theirs in plans.values() if theirs["two"].kind == "partly"]
+    for plan in partly:
+        wrong = [label == "unanswered" or label.startswith("mistake") for label in plan.answers.values()]
+        assert sorted(wrong) == [False, True]
+
+
+def test_a_damage_hits_an_exercise_that_is_answered_by_a_function():
+    plans = plan_class([declared(one) for one in THERE], 60, 1)
+    for theirs in plans.values():
+        for one in THERE:
+            plan = theirs[one.name]
+            assert (plan.damage is None) == (plan.damaged is None)
+            if plan.damaged:
+                assert plan.answers[plan.damaged] == "reference"
+                assert "def " in declared(one).exercise(plan.damaged).reference
+
+
+def test_many_mistakes_come_before_the_damages():
+    exercise = declared(FIRST).exercises[0]
+    slips = [Mistake(str(number), "pass", "") for number in range(19)]
+    notebook = Notebook("many", "", (replace(exercise, mistakes=slips),))
+    plans = plan_class([notebook], 24, 1)
+    labels = {theirs["many"].answers[exercise.id] for theirs in plans.values()}
+    assert labels >= {f"mistake {slip.id}" for slip in slips}
 
 
 @pytest.mark.parametrize("students", [1, 2, 5])
