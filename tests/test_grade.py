@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.child import start
 from autograder.child.near import Child
 from autograder.course import BESIDE, assignment, find_course
 from autograder.exercises import declared
@@ -261,6 +262,16 @@ def test_private_folders_are_removed(graded, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     attack(graded, "import os\nos.makedirs('a/b/c')\nos.chmod('a', 0)\nopen('x', 'w').write('y')")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not start.FORKS, reason="children are spawned here anyway")
+def test_a_spawned_child_gives_the_same(graded, monkeypatch):
+    code = {"derivative_square": "import os\ndef d_square(x):\n    os._exit(1)\n"}
+    forked = graded(**code)
+    monkeypatch.setattr(start, "FORKS", False)
+    spawned = graded(**code)
+    assert nbformat.writes(spawned.notebook) == nbformat.writes(forked.notebook)
+    assert spawned.layers == forked.layers
 
 
 def test_a_lost_child_s_earlier_cells_are_run_again(graded):

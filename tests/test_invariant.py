@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.child import near
+from autograder.child import near, start
 from autograder.course import BESIDE, assignment, find_course
 from autograder.exercises import declared
 from autograder.grade import grade
@@ -116,16 +116,18 @@ def dump():
         assert watching.wait(60)
         threading.Event().wait(2)  # the request has arrived and the answer sleeps
         child = children[0]
-        pids = [child._process.pid, *descendants(child._process.pid)]
+        warm = [child._process.parent._process.pid] if start.FORKS else []
+        pids = [*warm, child._process.pid, *descendants(child._process.pid)]
         found = {"messages": b"\n".join(sent)}
         for pid in pids:
             found[f"environment of {pid}"] = Path(f"/proc/{pid}/environ").read_bytes()
             found[f"arguments of {pid}"] = Path(f"/proc/{pid}/cmdline").read_bytes()
             for number, part in enumerate(memory(pid)):
                 found[f"memory of {pid}, {number}"] = part
-        for path in child._folder.rglob("*"):
-            if path.is_file():
-                found[str(path.relative_to(child._folder))] = path.read_bytes()
+        for folder in (child._private, Path(start._warm("derivatives")._library.name)):
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    found[str(path.relative_to(folder))] = path.read_bytes()
         found["open files"] = b"\n".join(
             str(link.readlink()).encode() for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir()
         )
@@ -138,7 +140,13 @@ def dump():
 
 def test_the_search_would_find_what_is_there(dump):
     """The answers, the given files and the current inputs are in memory: the search works."""
-    there = [b"time.sleep(60)", b"rise = 6 / 100", b"An empty figure with one pair", b"d_square", struct.pack("<d", 6 / 100)]
+    there = [
+        b"time.sleep(60)",
+        b"rise = 6 / 100",
+        b"An empty figure with one pair",
+        b"d_square",
+        struct.pack("<d", 6 / 100),
+    ]
     for needle in there:
         assert any(needle in data for where, data in dump.items() if where.startswith("memory")), needle
 
@@ -160,7 +168,7 @@ def test_no_file_of_the_course_is_open_or_named(dump):
         assert str(COURSE.root / "autograder").encode() not in dump[where]
         assert b"gradebook" not in dump[where]
     assert not any(
-        name in path for path in dump for name in ("exercises", "exercise.py", "near.py", "build.py")
+        name in path for path in dump for name in ("exercises", "exercise.py", "near.py", "start.py")
     )
 
 

@@ -33,6 +33,8 @@ def main(listable: list[str], readable: list[str], private: str) -> None:
     from .shell import Shell  # noqa: PLC0415  (IPython is loaded when the process is confined)
 
     shell = Shell.instance(colors="nocolor", xmode="Context")
+    if "matplotlib.pyplot" in sys.modules:  # loaded before there was a shell to show its figures
+        shell.enable_matplotlib("inline")
     sys.path.insert(0, private)
     far = _Far(shell)
     for line in requests:
