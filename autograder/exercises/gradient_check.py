@@ -508,19 +508,19 @@ def _suspects_call(case: Case) -> str:
 
 
 def _draw_suspects(random: Random) -> Iterator[Case]:
-    smooth = random.choice(["exp", "log", "tanh"])
-    local = [
-        [random.choice(["+", "*"]), 1, 1, random.choice([-1, 0, 2]), 1, 1],
-        [random.choice(["**", "tanh", "exp"]), 0, 1, random.choice([0.5, 2]), 1, 1],
-        [smooth, 0, 1, 1, 0, 1],
-    ]
+    forgetful = random.choice(["exp", "log", "tanh"])
+    local = [[random.choice(["+", "*"]), 1, 1, random.choice([-1, 0, 2]), 1, 1]]
+    for operation in ("exp", "log", "tanh"):
+        forgets = operation == forgetful
+        local.append([operation, 0, 1, 1 if forgets else random.choice([0.5, -1, 2]), int(not forgets), 1])
     reuse = [
         [random.choice(["+", "*"]), -1, 0, 1, 1, 1],
-        [random.choice(["exp", "log", "tanh", "**"]), -1, 0, 1, 1, 1],
+        [random.choice(["exp", "tanh", "**"]), -1, 0, 1, 1, 1],
+        ["log", -1, 0, 1, 1, 1],
         ["walk", 0, 1, 1, 1, 1],
     ]
     upstream = [
-        [random.choice(["+", "-", "*"]), -1, 1, 1, 1, 0],
+        ["-", -1, 1, 1, 1, 0],
         [random.choice(["exp", "log", "tanh", "**"]), 0, 1, 1, 1, 0],
     ]
     for about, rules in ((LOCAL, local), (REUSE, reuse), (UPSTREAM, upstream)):
@@ -584,9 +584,13 @@ SUSPECTS = Exercise(
                 ["gum", ["-", 1, 1, -1, 1, 1]],
                 ["ivy", list(SOUND)],
                 ["box", ["relu", 0, 1, 1, 0, 1]],
-                ["fig", ["-", 1, 1, 1, 1, 1]],
+                ["fig", ["**", 0, 1, 0.5, 1, 1]],
             ],
-        }
+        },
+        {
+            "about": UPSTREAM,
+            "engines": [["gum", ["+", -1, 1, 1, 1, 0]], ["ivy", list(SOUND)], ["box", ["*", -1, 1, 1, 1, 0]]],
+        },
     ],
     draw=_draw_suspects,
     tolerance=EXACT,
