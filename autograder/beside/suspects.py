@@ -23,7 +23,7 @@ def build_engine(Value, rule):
     """A class like Value; `rule` says how one operation passes gradient to its operands."""
     operation, operand, keep, scale, local, upstream = rule
 
-    class Engine(Value):  # type: ignore[valid-type, misc]
+    class Engine(Value):
         def _node(self, op, data, operands, slopes):
             out = Engine(data, operands, op)
 

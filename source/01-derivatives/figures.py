@@ -19,6 +19,7 @@ def axes(xlabel, ylabel, title="", size=(6.4, 3.8)):
     ax = figure.subplots()
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
     ax.grid(color="#DDDDDD", linewidth=0.6)
+    ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     return figure, ax
 
