@@ -90,7 +90,7 @@ def _check(options: argparse.Namespace) -> int:
 
     code = 0
     for path in options.files:
-        checked = check(find_course(path.parent), path)
+        checked = check(find_course(Path.cwd(), path.parent, Path(__file__).parent), path)
         print(json.dumps(checked.as_json()) if options.json else checked.as_text())
         code = max(code, 2 if not checked.readable else int(checked.score < checked.max_score))
     return code

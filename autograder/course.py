@@ -93,13 +93,15 @@ class Course:
         return self.notebooks / one.name / f"{one.notebook}.md"
 
 
-def find_course(start: Path | None = None) -> Course:
-    """The course that `start` (the working directory) lies in, found by its nbgrader_config.py.
+def find_course(*starts: Path) -> Course:
+    """The course that one of `starts` lies in, the working directory without any.
 
-    Raises CourseError where neither `start` nor a folder above it holds one.
+    It is found by its nbgrader_config.py. Raises CourseError where neither they nor a folder above
+    them holds one.
     """
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents):
-        if (folder / "nbgrader_config.py").is_file():
-            return Course(folder)
-    raise CourseError(f"{start} is not in a course: change into the folder that holds nbgrader_config.py")
+    starts = tuple(start.resolve() for start in starts or [Path.cwd()])
+    for start in starts:
+        for folder in (start, *start.parents):
+            if (folder / "nbgrader_config.py").is_file():
+                return Course(folder)
+    raise CourseError(f"{starts[0]} is not in a course: change into the folder that holds nbgrader_config.py")
