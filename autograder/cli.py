@@ -49,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true", help="one object a file, for programs")
     one.set_defaults(run=_check)
 
+    one = commands.add_parser("demo", help="a made class through nbgrader's whole cycle")
+    one.add_argument("--folder", type=Path, default=Path("demo"), help="where; it is made anew")
+    one.add_argument("--students", type=int, default=24, metavar="N")
+    one.add_argument("--seed", type=int, default=1, metavar="S", help="another seed, another class")
+    one.set_defaults(run=_demo)
+
     one = commands.add_parser("sample", help="a class of made submissions to try things on")
     one.add_argument("folder", type=Path, metavar="DIR", help="where to write it, such as submitted")
     one.add_argument("--students", type=int, default=24, metavar="N")
@@ -94,6 +100,12 @@ def _check(options: argparse.Namespace) -> int:
         print(json.dumps(checked.as_json()) if options.json else checked.as_text())
         code = max(code, 2 if not checked.readable else int(checked.score < checked.max_score))
     return code
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from .demo import demo
+
+    return int(bool(demo(find_course(), options.folder, options.students, options.seed)))
 
 
 def _sample(options: argparse.Namespace) -> int:

@@ -5,10 +5,8 @@ submission, run it in a confined process, judge it outside, and write feedback p
 """
 
 import logging
-import os
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from nbconvert.exporters import NotebookExporter
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -51,19 +50,29 @@ def generate_release(config_file: Path, root: Path, assignments: Iterable[Assign
 
     Raises CourseError with nbgrader's own complaint where it refuses a notebook.
     """
+    for assignment in assignments:
+        converter, complaints = converter_of(GenerateAssignment, root, config_file, assignment)
+        try:
+            converter.start()
+        except Exception as error:
+            complaint = "; ".join(complaints) or str(error)
+            raise CourseError(f"nbgrader refuses {assignment.name}: {complaint}") from error
+
+
+def converter_of(
+    kind: type[BaseConverter], root: Path, config_file: Path, assignment: Assignment
+) -> tuple[BaseConverter, list[str]]:
+    """One of nbgrader's converters for one assignment of the course in `root`, all students.
+
+    The list fills with what it complains of while it runs.
+    """
     config = load_config(config_file)
     config.CourseDirectory.root = str(root)
     config.CourseDirectory.db_url = f"sqlite:///{root / 'gradebook.db'}"
-    for assignment in assignments:
-        coursedir = CourseDirectory(config=config, assignment_id=assignment.name)
-        converter = GenerateAssignment(coursedir=coursedir, config=config)
-        converter.log, complaints = _quiet_log()
-        with _working_directory(root):
-            try:
-                converter.start()
-            except Exception as error:
-                complaint = "; ".join(complaints) or str(error)
-                raise CourseError(f"nbgrader refuses {assignment.name}: {complaint}") from error
+    coursedir = CourseDirectory(config=config, assignment_id=assignment.name)
+    converter = kind(coursedir=coursedir, config=config)
+    converter.log, complaints = _quiet_log()
+    return converter, complaints
 
 
 def _quiet_log() -> tuple[logging.Logger, list[str]]:
@@ -77,16 +86,6 @@ def _quiet_log() -> tuple[logging.Logger, list[str]]:
     log = logging.Logger("nbgrader", level=logging.ERROR)
     log.addHandler(Keep())
     return log, complaints
-
-
-@contextmanager
-def _working_directory(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def configure(c: Config) -> None:
