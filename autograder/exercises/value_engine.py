@@ -174,8 +174,8 @@ def add(self, other):
 """
 STORED = "    out._backward = _backward\n"
 ADD_BOTH = "        self.grad += out.grad\n        other.grad += out.grad\n"
-ADD_TWICE = "`a + a` (value, gradient)"
-ADD_NUMBER = "`+` with a plain number (value, gradients)"
+ADD_TWICE = "`a + a`, one Value used twice (value and gradient)"
+ADD_NUMBER = "`+` with a plain number on one side (value and gradients)"
 
 
 def _draw_add(random: Random) -> Iterator[Case]:
@@ -356,8 +356,8 @@ def multiply(self, other):
 """
 MUL_LEFT = "        self.grad += other.data * out.grad\n"
 MUL_RIGHT = "        other.grad += self.data * out.grad\n"
-MUL_TWICE = "`a * a` (value, gradient)"
-MUL_NUMBER = "`*` with a plain number (value, gradient)"
+MUL_TWICE = "`a * a`, one Value used twice (value and gradient)"
+MUL_NUMBER = "`*` with a plain number on one side (value and gradient)"
 
 
 def _draw_multiply(random: Random) -> Iterator[Case]:
@@ -1444,7 +1444,11 @@ def _draw_order(random: Random) -> Iterator[Case]:
         for place in range(2, size):
             nodes[names[place]] = [names[place - 1], random.choice(names[: place - 1])]
         yield {"nodes": {**nodes, "z": [names[2]]}, "output": names[-1]}
-    yield {"chain": random.randint(4000, 4300)}
+    length = random.randint(4000, 4300)
+    typed = (
+        f"topological_order(the last one of {length} nodes in a row, where each is the parent of the next)"
+    )
+    yield {"chain": length, "typed": typed}
 
 
 def _order_of(case: Case, part: str, value: Any) -> Any:
@@ -1468,8 +1472,8 @@ def _feeding(case: Case) -> bool:
 
 
 def _graph(case: Case) -> str:
-    if "chain" in case:
-        return f"topological_order(the last of {case['chain']} nodes in a row)"
+    if "typed" in case:
+        return str(case["typed"])
     nodes = (f"{name}({', '.join(parents)})" if parents else name for name, parents in case["nodes"].items())
     return f"topological_order({case['output']}) for the nodes, with their parents, {', '.join(nodes)}"
 
@@ -1743,13 +1747,14 @@ def _draw_backward(random: Random) -> Iterator[Case]:
     for _ in range(2):
         yield _draw_steps(random)
     yield _draw_steps(random, stale=random.choice([3.0, -2.5, 7.0]))
-    yield {"chain": random.randint(4000, 4300), "x": random.choice(POOL)}
+    length, x = random.randint(4000, 4300), random.choice(POOL)
+    typed = f"x = Value({x:g}); total = x; then {length} times the step total = total + x; total.backward()"
+    yield {"chain": length, "x": x, "typed": typed}
 
 
 def _computation(case: Case) -> str:
-    if "chain" in case:
-        x = f"x = Value({case['x']:g})"
-        return f"{x}; total = x; {case['chain']} times total = total + x; total.backward()"
+    if "typed" in case:
+        return str(case["typed"])
     inputs = "; ".join(f"{name} = Value({data:g})" for name, data in case["inputs"].items())
     output = case["steps"][-1].split()[0] if case["steps"] else [*case["inputs"]][-1]
     call = f"{output}.backward()"

@@ -137,7 +137,8 @@ def result(names: Namespace, case: Case, output: Any, operands: Operands) -> See
     yield "the value", number(output, names)
     if is_value:
         yield "the record of its parents", record(names, output, operands)
-        yield case["gradient"], pass_back(names, output, operands, case)
+        gradients = pass_back(names, output, operands, case)
+        yield case["gradient"], gradients if len(gradients) > 1 else gradients[0]
 
 
 def lift(names: Namespace, case: Case) -> Seen:
