@@ -9,7 +9,6 @@ from ..observe.run import Case
 
 GIVEN = """
 import math
-import numpy as np
 a, b, c = 2, -3, 10
 """
 
@@ -419,6 +418,8 @@ def two_layer_gradient(w1, w2, x):
     return dy_dp * x, dy_dw2, dy_dp * w1
 """,
         "array": """
+import numpy as np
+
 def two_layer_gradient(w1, w2, x):
     hidden = np.tanh(w1 * x)
     y = np.tanh(w2 * hidden)
