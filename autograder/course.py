@@ -37,7 +37,7 @@ ASSIGNMENTS = (
     Assignment("05-softmax", "softmax", 12, ("engine.py", "figures.py")),
     Assignment("06-matrix-product", "matrix_product", 12, ("figures.py",)),
     Assignment("07-gradient-descent", "gradient_descent", 10, ("engine.py", "figures.py")),
-    Assignment("08-learning-rate", "learning_rate", 8, ("engine.py", "figures.py")),
+    Assignment("08-learning-rate", "learning_rate", 8, ("figures.py",)),
 )
 
 SECRET = ".course-secret"
