@@ -95,7 +95,7 @@ RATES = Exercise(
         Mistake(
             "divided-other-way",
             _assigned(dz_dx=1.5),
-            "One rate is divided by the other. Move x by 1 and follow it: first y moves, then z.",
+            "You divide how fast y moves by how fast z moves. Each of them speeds up the movement: follow x, then y, then z.",
         ),
         Mistake(
             "last-only", _assigned(dz_dx=2), "This is how fast z follows y. But y itself is faster than x."

@@ -324,7 +324,7 @@ def input_gradient(dY, W):
         Mistake(
             "sign",
             "def input_gradient(dY, W):\n    return -dY @ W.T\n",
-            "The sign is turned round. The minus belongs to gradient descent, not to the gradient.",
+            "Every sign is turned round. dX says how the loss rises; going the other way is the business of descent.",
         ),
         Mistake(
             "one-row",
@@ -520,12 +520,12 @@ def numeric_gradient(loss, W, h=1e-6):
         Mistake(
             "brackets",
             edited(numeric_loop, "(2 * h)", "2 * h"),
-            "`/ 2 * h` divides by 2 and then multiplies by h: Python works from left to right. Put 2 * h in brackets.",
+            "Your slopes are tiny: `/ 2 * h` divides by 2 and then multiplies by h. Put 2 * h in brackets.",
         ),
         Mistake(
             "fixed-step",
             edited(numeric_loop, "    gradient = np", "    h = 1e-6\n    gradient = np"),
-            "The step is always 1e-6, whatever `h` is passed: use the argument `h`.",
+            "Your step is always 1e-6. Whoever calls you may pass another one: use the argument `h`.",
         ),
         Mistake(
             "sign",
