@@ -268,9 +268,9 @@ def _recognise(
 
 
 def _alike(exercise: Exercise, seen: Observation, shown: Observation) -> bool:
-    kinds = [one["error"] and one["error"]["type"] for one in (seen, shown)]
+    errors = [one["error"] and (one["error"]["type"], one["error"]["text"]) for one in (seen, shown)]
     return (
-        kinds[0] == kinds[1]
+        errors[0] == errors[1]
         and seen["parts"].keys() == shown["parts"].keys()
         and all(
             same(value, shown["parts"][part], exercise.tolerance_of(part))
@@ -311,5 +311,14 @@ def _error_message(call: str, error: Mapping[str, Any], place: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = f"{value:.10g}" if isinstance(value, float) else repr(value)
+    text = repr(_short(value))
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def _short(value: Any) -> Any:
+    """`value` with its numbers to ten digits, as many as tell a right answer from a wrong one."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}")
+    if isinstance(value, list):
+        return [_short(item) for item in value]
+    return {key: _short(item) for key, item in value.items()} if isinstance(value, dict) else value

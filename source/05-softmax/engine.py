@@ -95,6 +95,6 @@ class Value:
         for node in order:
             if node.parents:
                 node.grad = 0.0
-        self.grad = 1.0
+        self.grad += 1.0
         for node in reversed(order):
             node._backward()
