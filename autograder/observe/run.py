@@ -69,6 +69,8 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def _text(error: BaseException) -> str:
+    if isinstance(error, RecursionError):  # its own words depend on where the limit was met
+        return "a function calls itself without end"
     try:
         return str(error)
     except Exception:  # an exception class of the student's own may fail to print itself
