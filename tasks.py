@@ -53,6 +53,9 @@ def set_up() -> int:
     ):
         if subprocess.call([*pip, *wanted]):
             return fail("a package could not be installed: the lines above say which; then try again")
+    # A first look at the course should not begin with a question about Jupyter's news.
+    news = ["-m", "jupyter", "labextension", "disable", "@jupyterlab/apputils-extension:announcements"]
+    subprocess.call([str(PYTHON), *news], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     STAMP.write_text(lock, encoding="ascii")
     return 0
 
@@ -93,8 +96,7 @@ def lab(options: list[str]) -> int:
         print("opening lab/ with the work that is in it (--fresh begins anew)")
     else:
         shutil.copytree(ROOT / "release", folder)
-    quiet = ["--LabApp.news_url=None", f"--ServerApp.root_dir={folder}"]
-    return run("-m", "jupyter", "lab", *quiet, *options, str(folder / FIRST))
+    return run("-m", "jupyter", "lab", f"--ServerApp.root_dir={folder}", *options, str(folder / FIRST))
 
 
 if __name__ == "__main__":
