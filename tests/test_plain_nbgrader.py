@@ -71,25 +71,17 @@ def test_instructor_s_untouched_and_variants(plain, one):
     """All automatic points, none, and all again for every variant, several in one notebook."""
     notebook = declared(one)
     instructor, untouched = plain.hand_in("source"), plain.hand_in("release")
-    rounds = max(len(exercise.variants) for exercise in notebook.exercises)
-    variants = [
-        plain.hand_in(
-            "source",
-            {
-                exercise.id: list(exercise.variants.values())[number % len(exercise.variants)]
-                for exercise in notebook.exercises
-                if exercise.variants
-            },
-            whole=False,
-        )
-        for number in range(rounds)
+    variants = [(exercise, code) for exercise in notebook.exercises for code in exercise.variants.values()]
+    students = [
+        plain.hand_in("source", {exercise.id: code for exercise, code in batch}, whole=False)
+        for batch in packed(variants, apart)
     ]
     plain.autograde()
     full = {exercise.id: exercise.points for exercise in notebook.exercises}
     by_hand = dict.fromkeys((written.id for written in notebook.written), None)
     assert plain.scores(instructor) == full | by_hand
     assert plain.errors(instructor) == []
-    for student in variants:
+    for student in students:
         assert plain.scores(student) == full | by_hand
     assert set(plain.errors(untouched)) == {"NotImplementedError"}
     # A written answer that was not touched is worth 0 without anybody's reading it.
@@ -100,30 +92,34 @@ def test_the_automatic_points_are_98():
     assert sum(exercise.points for one in ASSIGNMENTS for exercise in declared(one).exercises) == 98
 
 
-def batches(notebook):
-    """The known mistakes in as few notebooks as show each on its own.
+def codes(exercise):
+    """All declared answers to an exercise, as one text."""
+    mistakes = [mistake.code for mistake in exercise.mistakes]
+    return " ".join([exercise.reference, *exercise.variants.values(), *mistakes])
 
-    Mistakes share a notebook where no answer of either exercise mentions the other's names; where
-    answers are attached to a class, every mistake has a notebook of its own.
-    """
 
-    def codes(exercise):
-        mistakes = [mistake.code for mistake in exercise.mistakes]
-        return " ".join([exercise.reference, *exercise.variants.values(), *mistakes])
+def apart(a, b):
+    """Whether no answer of either exercise mentions the other's names."""
+    return a is not b and not any(
+        name in codes(other) for one, other in ((a, b), (b, a)) for name in one.names
+    )
 
-    def apart(a, b):
-        if a is b or a.attach or b.attach:
-            return False
-        return not any(name in codes(b) for name in a.names) and not any(name in codes(a) for name in b.names)
 
-    packed = []
-    for exercise in notebook.exercises:
-        for mistake in exercise.mistakes:
-            place = next((one for one in packed if all(apart(exercise, other) for other, _ in one)), None)
-            if place is None:
-                packed.append(place := [])
-            place.append((exercise, mistake))
-    return packed
+def far_apart(a, b):
+    """Whether neither can fail by the other's mistake: nor are they attached to one class."""
+    return apart(a, b) and not (a.attach or b.attach)
+
+
+def packed(answers, may_share):
+    """Pairs of exercise and answer in as few notebooks as the rule lets share one."""
+    notebooks = []
+    for exercise, answer in answers:
+        fits = (one for one in notebooks if all(may_share(exercise, other) for other, _ in one))
+        place = next(fits, None)
+        if place is None:
+            notebooks.append(place := [])
+        place.append((exercise, answer))
+    return notebooks
 
 
 @every_assignment
@@ -131,7 +127,7 @@ def test_every_known_mistake_loses_points(plain, one):
     notebook = declared(one)
     handed_in = [
         (plain.hand_in("source", {e.id: m.code for e, m in batch}, whole=False), batch)
-        for batch in batches(notebook)
+        for batch in packed([(e, m) for e in notebook.exercises for m in e.mistakes], far_apart)
     ]
     plain.autograde()
     assert sum(len(batch) for _, batch in handed_in) == sum(len(e.mistakes) for e in notebook.exercises)
