@@ -133,6 +133,35 @@ def mean_squared_error(w, b, xs, ys):
 """,
             "Only the first point is counted: the `return` stands inside the loop and ends it at once.",
         ),
+        Mistake(
+            "minus-intercept",
+            edited(loss_reference, "w * x + b - y", "w * x - b - y"),
+            "The intercept has the wrong sign: the line's height at x is w * x + b, and the error is that height "
+            "minus y.",
+        ),
+        Mistake(
+            "absolute",
+            edited(
+                loss_reference,
+                "(w * x + b - y) ** 2",
+                "(w * x + b - y) * (1 if w.data * x + b.data > y else -1)",
+            ),
+            "This is the mean of the errors' sizes. Each error is squared before the mean is taken.",
+        ),
+        Mistake(
+            "plain-number",
+            """
+def mean_squared_error(w, b, xs, ys):
+    return sum((w.data * x + b.data - y) ** 2 for x, y in zip(xs, ys)) / len(xs)
+""",
+            "A plain number comes back, and nobody can go backward from that. Leave out `.data` and calculate with "
+            "w and b themselves: then the result is a Value.",
+        ),
+        Mistake(
+            "nothing",
+            "\ndef mean_squared_error(w, b, xs, ys):\n    pass\n",
+            "The function returns nothing. Its last line must `return` the loss.",
+        ),
     ],
 )
 
@@ -149,14 +178,14 @@ def _draw_training(random: Random) -> Iterator[Case]:
 TRAINING = Tolerance(
     1e-7,
     1e-10,
-    "each of at most 20 updates rounds a few sums to 16 digits; near the bottom the loss is a square of "
-    "small differences, which rounding moves by less than 1e-10",
+    "each of at most 20 updates rounds a few sums to 16 digits, and no rate drawn here diverges, so w and b "
+    "differ by less than 1e-13; a loss is at least 1e-5 here, and moves by less than 1e-7 of itself",
 )
 COLUMNS = {
-    "the step numbers": "one row before each update and one after the last: steps 0, 1, ... up to `steps`",
-    "the losses": "the loss of the row's own w and b, before they are updated",
-    "the slopes": "the update of w, and whether the row is recorded before it",
-    "the intercepts": "the update of b, and whether the row is recorded before it",
+    "the column of steps": "one row before each update and one after the last: steps 0, 1, ... up to `steps`",
+    "the column of losses": "the loss of the row's own w and b, before they are updated",
+    "the column of slopes": "the update of w, and whether the row is recorded before it",
+    "the column of intercepts": "the update of b, and whether the row is recorded before it",
 }
 
 train_reference = """
@@ -189,7 +218,7 @@ TRAIN = Exercise(
     lesson=[{"learning_rate": 0.05, "steps": 20, "xs": XS, "ys": YS}],
     draw=_draw_training,
     tolerance=TRAINING,
-    conditions=("the step numbers",),
+    conditions=("the column of steps",),
     variants={
         "engine": """
 def train(learning_rate, steps, xs, ys):
@@ -316,7 +345,62 @@ def train(learning_rate, steps, xs, ys):
             "The loss is the sum of the squares, and its gradient as many times too long. Use the mean.",
         ),
         Mistake(
-            "begins-anew",
+            "only-w-cleared",
+            """
+def train(learning_rate, steps, xs, ys):
+    w, b, db, rows = 0.0, 0.0, 0.0, []
+    for step in range(steps + 1):
+        errors = [w * x + b - y for x, y in zip(xs, ys)]
+        dw = 2 * sum(error * x for error, x in zip(errors, xs)) / len(xs)
+        db += 2 * sum(errors) / len(xs)
+        rows.append((step, sum(error * error for error in errors) / len(xs), w, b))
+        w, b = w - learning_rate * dw, b - learning_rate * db
+    return rows
+""",
+            "The gradient of w is cleared in each round, that of b is not: it keeps adding up. Clear both.",
+        ),
+        Mistake(
+            "only-b-cleared",
+            """
+def train(learning_rate, steps, xs, ys):
+    w, b, dw, rows = 0.0, 0.0, 0.0, []
+    for step in range(steps + 1):
+        errors = [w * x + b - y for x, y in zip(xs, ys)]
+        dw += 2 * sum(error * x for error, x in zip(errors, xs)) / len(xs)
+        db = 2 * sum(errors) / len(xs)
+        rows.append((step, sum(error * error for error in errors) / len(xs), w, b))
+        w, b = w - learning_rate * dw, b - learning_rate * db
+    return rows
+""",
+            "The gradient of b is cleared in each round, that of w is not: it keeps adding up. Clear both.",
+        ),
+        Mistake(
+            "divided-twice",
+            """
+def train(learning_rate, steps, xs, ys):
+    w, b, rows = 0.0, 0.0, []
+    for step in range(steps + 1):
+        errors = [w * x + b - y for x, y in zip(xs, ys)]
+        dw = 2 * sum(error * x for error, x in zip(errors, xs)) / len(xs)
+        db = 2 * sum(errors) / len(xs)
+        rows.append((step, sum(error * error for error in errors) / len(xs), w, b))
+        w, b = w - learning_rate * dw / len(xs), b - learning_rate * db / len(xs)
+    return rows
+""",
+            "The steps are shorter than they should be by the number of points. The loss is a mean already, so its "
+            "gradient needs no second division.",
+        ),
+        Mistake(
+            "no-rate",
+            edited(
+                train_reference,
+                "w - learning_rate * dw, b - learning_rate * db",
+                "w - dw, b - db",
+            ),
+            "The whole gradient is subtracted. The step is the learning rate times the gradient.",
+        ),
+        Mistake(
+            "never-moves",
             """
 def train(learning_rate, steps, xs, ys):
     rows = []
@@ -329,7 +413,41 @@ def train(learning_rate, steps, xs, ys):
         b.data -= learning_rate * b.grad
     return rows
 """,
-            "Every step begins again at w = b = 0, because they are made inside the loop. Make them before it.",
+            "Nothing ever moves: every row shows w = b = 0. Either w and b are made anew inside the loop, or their "
+            "gradients are 0 when the update comes (cleared after `backward`, or no `backward` at all), or the "
+            "update does not reach w.data and b.data.",
+        ),
+        Mistake(
+            "begins-late",
+            """
+def train(learning_rate, steps, xs, ys):
+    w, b, rows = 0.0, 0.0, []
+    for step in range(steps + 1):
+        errors = [w * x + b - y for x, y in zip(xs, ys)]
+        dw = 2 * sum(error * x for error, x in zip(errors, xs)) / len(xs)
+        db = 2 * sum(errors) / len(xs)
+        w, b = w - learning_rate * dw, b - learning_rate * db
+        rows.append((step, sum((w * x + b - y) ** 2 for x, y in zip(xs, ys)) / len(xs), w, b))
+    return rows
+""",
+            "Every row is one update late. Row 0 tells how things stand at the start, before any update: record "
+            "first, then move.",
+        ),
+        Mistake(
+            "no-step",
+            edited(train_reference, "rows.append((step, sum", "rows.append((sum"),
+            "The rows lack their first number. A row is (step, loss, w, b), four numbers.",
+        ),
+        Mistake(
+            "last-row-only",
+            edited(train_reference, "return rows", "return rows[-1:]"),
+            "Only the last row comes back. The history has a row for each step: append to one list, made before "
+            "the loop.",
+        ),
+        Mistake(
+            "nothing",
+            "\ndef train(learning_rate, steps, xs, ys):\n    pass\n",
+            "The function returns nothing. After the loop it must `return` the list of rows.",
         ),
     ],
 )
@@ -356,7 +474,7 @@ FORGETTING = Exercise(
     lesson=[{"learning_rate": 0.05, "steps": 20, "xs": XS, "ys": YS}],
     draw=_draw_training,
     tolerance=TRAINING,
-    conditions=("the step numbers",),
+    conditions=("the column of steps",),
     variants={
         "engine": """
 def train_without_clearing(learning_rate, steps, xs, ys):
@@ -382,12 +500,26 @@ def train_without_clearing(learning_rate, steps, xs, ys):
         w, b = w - learning_rate * sums[0], b - learning_rate * sums[1]
     return rows
 """,
+        "velocity": """
+import numpy as np
+
+def train_without_clearing(learning_rate, steps, xs, ys):
+    X = np.stack([np.array(xs), np.ones(len(xs))], axis=1)
+    place, velocity, rows = np.zeros(2), np.zeros(2), []
+    for step in range(steps + 1):
+        error = X @ place - np.array(ys)
+        rows.append([step, float((error**2).mean()), *place])
+        velocity = velocity - learning_rate * 2 * X.T @ error / len(xs)
+        place = place + velocity
+    return np.array(rows)
+""",
     },
     mistakes=[
         Mistake(
             "cleared",
             edited(edited(forgetting_reference, "dw +=", "dw ="), "db +=", "db ="),
-            "The gradients are cleared after all. Here they are to be left as they are, so that they add up.",
+            "These are the rows of a training that clears. Here the gradients are to add up: no line sets them to 0, "
+            "and w and b are made once, before the loop.",
         ),
         Mistake(
             "w-cleared",
@@ -418,13 +550,18 @@ def train_without_clearing(learning_rate, steps, xs, ys):
             ),
             "The sums are divided by the number of steps so far. Nothing divides them when clearing is forgotten.",
         ),
+        Mistake(
+            "nothing",
+            "\ndef train_without_clearing(learning_rate, steps, xs, ys):\n    pass\n",
+            "The function returns nothing. Like `train`, it must `return` its rows after the loop.",
+        ),
     ],
 )
 
 NOISY_FIT = Exercise(
     id="descent-noisy",
     points=2,
-    call="",
+    call="noisy_fit",
     observe=observe.noisy,
     reference="noisy_fit = (1.97, 1.07, 0.05575)  # the least squares line, in closed form\n",
     parts={
@@ -437,8 +574,8 @@ NOISY_FIT = Exercise(
     tolerance=Tolerance(
         0.0,
         4e-4,
-        "after 300 steps at 0.05 the flat direction has shrunk by 1 - 0.05 * 0.595 to the 300th, "
-        "1e-4 of the way; answers rounded to four digits are right as well",
+        "training approaches the least squares line and never quite reaches it: after 200 steps at 0.05 the "
+        "slope is still off by 1.3e-4 and the intercept by 2.9e-4; rounding to four digits moves less",
     ),
     variants={
         "trained": f"""
@@ -464,6 +601,12 @@ noisy_fit = np.array([w, b, ((w * np.array(xs) + b - np.array({NOISY})) ** 2).me
             "This is the row's order: loss, slope, intercept. Asked for is slope, intercept, loss.",
         ),
         Mistake(
+            "whole-row",
+            f"noisy_fit = train(0.05, 1000, xs, {NOISY})[-1]\n",
+            "This is the whole row, four numbers that begin with the step. Asked for are three: slope, intercept, "
+            "loss, in that order.",
+        ),
+        Mistake(
             "swapped",
             "noisy_fit = (1.07, 1.97, 0.05575)\n",
             "Slope and intercept have changed places: the slope comes first.",
@@ -472,6 +615,12 @@ noisy_fit = np.array([w, b, ((w * np.array(xs) + b - np.array({NOISY})) ** 2).me
             "too-early",
             f"_, loss, w, b = train(0.05, 20, xs, {NOISY})[-1]\nnoisy_fit = (w, b, loss)\n",
             "After 20 steps the numbers still move. Train for some hundred steps, until they do not.",
+        ),
+        Mistake(
+            "after-100",
+            f"_, loss, w, b = train(0.05, 100, xs, {NOISY})[-1]\nnoisy_fit = (w, b, loss)\n",
+            "These are the numbers after 100 steps. The loss hardly moves any more, but slope and intercept do, in "
+            "the third digit after the point. Train three times as long and compare.",
         ),
         Mistake(
             "summed",

@@ -47,17 +47,22 @@ STUDY = Exercise(
     observe=observe.study,
     reference=study_reference,
     parts={
-        "the losses": "which row of the history is the one after that many updates, and which of its numbers",
-        "the rates": "the keys of the dict: the rates themselves",
+        "the set of rates": "the keys of the dict: the rates themselves, as numbers, each of them once",
+        "the loss for each rate": "which row of the history is the one after that many updates, and which of its "
+        "numbers; do not round it",
     },
-    conditions=("the rates",),
-    lesson=[{"rates": [0.001, 0.01, 0.05, 0.1, 0.2, 0.3], "updates": 100}],
+    conditions=("the set of rates",),
+    lesson=[
+        {"rates": [0.001, 0.1, 0.3], "updates": 100},
+        {"rates": [0.01, 0.05, 0.2], "updates": 20},
+    ],
     draw=_draw_study,
     tolerance=Tolerance(
         1e-6,
-        1e-12,
-        "a hundred updates round at 16 digits each, which leaves ten of a loss that grew; a loss below 1e-12 "
-        "is a square of rounding errors, and only its size means anything",
+        0.0,
+        "where the rate converges, later steps shrink earlier rounding, and the errors w x + b - y, above 1e-6 "
+        "here, are known to about 1e-14, their squares to 1e-8 of themselves; where it diverges, the rounding "
+        "grows by the same factor as the loss, so that 100 updates leave 13 digits of it, however large it is",
     ),
     variants={
         "loop": """
@@ -131,6 +136,21 @@ def study(rates, updates):
     return [train(rate, updates)[-1][1] for rate in rates]
 """,
             "A list comes back. A dict was asked for, which gives the loss for a rate: losses[0.05].",
+        ),
+        Mistake(
+            "text-keys",
+            edited(study_reference, "{rate: train", "{str(rate): train"),
+            "The keys are texts. Whoever looks up losses[0.05], with a number, finds nothing: use the rate itself.",
+        ),
+        Mistake(
+            "upside-down",
+            edited(study_reference, "rate: train(rate, updates)[-1][1]", "train(rate, updates)[-1][1]: rate"),
+            "Keys and values have changed places: the dict must give the loss for a rate, not the rate for a loss.",
+        ),
+        Mistake(
+            "nothing",
+            "\ndef study(rates, updates):\n    pass\n",
+            "The function returns nothing. After the loop over the rates it must `return` the dict.",
         ),
         Mistake(
             "whole-history",
@@ -221,6 +241,21 @@ def steepest_curvature(xs):
             "The first entry needs the mean of the squares. This is the square of the mean, which is smaller.",
         ),
         Mistake(
+            "corners",
+            edited(eigen, "2 * xs.mean()], [2 * xs.mean(), 2.0]", "xs.mean()], [xs.mean(), 2.0]"),
+            "The two equal entries of the matrix lack their factor 2: each is twice the mean of the xs.",
+        ),
+        Mistake(
+            "both",
+            edited(eigen, ".max()", ""),
+            "Both eigenvalues come back. Asked for is one number, the larger of the two.",
+        ),
+        Mistake(
+            "constant",
+            "def steepest_curvature(xs):\n    return (9 + math.sqrt(61)) / 2\n",
+            "This is the curvature for the points 0, 1, 2 and 3 only. Compute the matrix from the argument `xs`.",
+        ),
+        Mistake(
             "determinant",
             "def steepest_curvature(xs):\n    xs = np.array(xs)\n"
             "    return 4 * (xs**2).mean() - 4 * xs.mean() ** 2\n",
@@ -265,6 +300,16 @@ LIMIT = Exercise(
             "square-root",
             "def largest_stable_rate(curvature):\n    return (2 / curvature) ** 0.5\n",
             "There is no square root: the factor of one step is 1 - rate * curvature.",
+        ),
+        Mistake(
+            "whole-number",
+            "def largest_stable_rate(curvature):\n    return 2 // curvature\n",
+            "The result is rounded down to a whole number: `//` does that. A single `/` divides exactly.",
+        ),
+        Mistake(
+            "rounded",
+            "def largest_stable_rate(curvature):\n    return round(2 / curvature, 3)\n",
+            "The limit is rounded. Near the edge the digits that are lost decide, so keep them all.",
         ),
         Mistake(
             "constant",
@@ -331,7 +376,23 @@ def behaviour(learning_rate, curvature):
         Mistake(
             "sign-of-factor",
             'def behaviour(learning_rate, curvature):\n    return "converges" if 1 - learning_rate * curvature < 1 else "diverges"\n',
-            "The factor is compared without regard to its size: -3 is below 1 as well. Take its absolute value.",
+            "Your function calls every rate convergent. If it asks whether the factor is below 1: -3 is that as well. "
+            "What counts is the factor's size, without its sign.",
+        ),
+        Mistake(
+            "always-diverges",
+            'def behaviour(learning_rate, curvature):\n    return "converges" if 1 - learning_rate * curvature > 1 else "diverges"\n',
+            "Your function calls every rate divergent. For a positive rate the factor is never above 1; descent "
+            "converges while its size, without its sign, is below 1.",
+        ),
+        Mistake(
+            "one-word",
+            """
+def behaviour(learning_rate, curvature):
+    if abs(1 - learning_rate * curvature) < 1:
+        return "converges"
+""",
+            'Where descent diverges, nothing comes back. The other case needs its own line: return "diverges".',
         ),
         Mistake(
             "swapped",

@@ -20,8 +20,8 @@ def loss(names: Namespace, case: Case) -> Seen:
 def rows(history: Any) -> Seen:
     """The columns of a training's history, one part each."""
     history = [list(row) for row in history]
-    for column, part in enumerate(("the step numbers", "the losses", "the slopes", "the intercepts")):
-        yield part, [row[column] for row in history]
+    for column, name in enumerate(("steps", "losses", "slopes", "intercepts")):
+        yield f"the column of {name}", [row[column] for row in history]
 
 
 def train(names: Namespace, case: Case) -> Seen:

@@ -10,8 +10,8 @@ Seen = Iterator[tuple[str, Any]]
 
 def study(names: Namespace, case: Case) -> Seen:
     found = names["study"](list(case["rates"]), case["updates"])
-    yield "the losses", [found[rate] for rate in case["rates"]]
-    yield "the rates", sorted(found)
+    yield "the set of rates", sorted(found)
+    yield "the loss for each rate", [found[rate] for rate in case["rates"]]
 
 
 def curvature(names: Namespace, case: Case) -> Seen:
