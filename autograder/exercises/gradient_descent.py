@@ -360,21 +360,6 @@ def train(learning_rate, steps, xs, ys):
             "The gradient of w is cleared in each round, that of b is not: it keeps adding up. Clear both.",
         ),
         Mistake(
-            "only-b-cleared",
-            """
-def train(learning_rate, steps, xs, ys):
-    w, b, dw, rows = 0.0, 0.0, 0.0, []
-    for step in range(steps + 1):
-        errors = [w * x + b - y for x, y in zip(xs, ys)]
-        dw += 2 * sum(error * x for error, x in zip(errors, xs)) / len(xs)
-        db = 2 * sum(errors) / len(xs)
-        rows.append((step, sum(error * error for error in errors) / len(xs), w, b))
-        w, b = w - learning_rate * dw, b - learning_rate * db
-    return rows
-""",
-            "The gradient of b is cleared in each round, that of w is not: it keeps adding up. Clear both.",
-        ),
-        Mistake(
             "divided-twice",
             """
 def train(learning_rate, steps, xs, ys):
@@ -389,15 +374,6 @@ def train(learning_rate, steps, xs, ys):
 """,
             "The steps are shorter than they should be by the number of points. The loss is a mean already, so its "
             "gradient needs no second division.",
-        ),
-        Mistake(
-            "no-rate",
-            edited(
-                train_reference,
-                "w - learning_rate * dw, b - learning_rate * db",
-                "w - dw, b - db",
-            ),
-            "The whole gradient is subtracted. The step is the learning rate times the gradient.",
         ),
         Mistake(
             "never-moves",
@@ -437,12 +413,6 @@ def train(learning_rate, steps, xs, ys):
             "no-step",
             edited(train_reference, "rows.append((step, sum", "rows.append((sum"),
             "The rows lack their first number. A row is (step, loss, w, b), four numbers.",
-        ),
-        Mistake(
-            "last-row-only",
-            edited(train_reference, "return rows", "return rows[-1:]"),
-            "Only the last row comes back. The history has a row for each step: append to one list, made before "
-            "the loop.",
         ),
         Mistake(
             "nothing",
