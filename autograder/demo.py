@@ -1,6 +1,7 @@
 """A made class through the whole of nbgrader's cycle, in a folder of its own."""
 
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,25 +12,26 @@ from .report import grade_table
 from .sample import make_class
 
 MARK = ".demonstration"  # in a folder that may be removed and made anew
+Failures = dict[str, dict[str, str]]  # why a submission has no score, by student and assignment
 
 
-def demo(course: Course, folder: Path, students: int, seed: int) -> list[str]:
+def demo(course: Course, folder: Path, students: int, seed: int) -> Failures:
     """Grades a class of made students below `folder`, and prints the grade table and what to do next.
 
-    What an earlier demonstration left in `folder` is removed. Returns nbgrader's complaints; raises
-    CourseError where `folder` holds anything else, and where the course is not built.
+    What an earlier demonstration left in `folder` is removed. Returns what nbgrader could not grade, and
+    why, by student and assignment; raises CourseError where `folder` holds anything else, and where the
+    course is not built.
     """
     room = _fresh_course(course, folder)
     made = make_class(room, room.root / "submitted", students, seed)
     print(f"{len(made)} students have handed in {sum(map(len, made.values()))} notebooks", flush=True)
-    complaints = _for_each("graded", gradebook.autograde, room)
-    complaints += _for_each("feedback for", gradebook.generate_feedback, room)
+    failures: Failures = {}
+    _for_each("graded", gradebook.autograde, room, failures)
+    _for_each("feedback for", gradebook.generate_feedback, room, failures)
     gradebook.export(room, room.root / "grades.csv")
-    print(f"\n{grade_table(gradebook.scores(room))}\n")
-    for complaint in complaints:
-        print(f"nbgrader says: {complaint}")
+    print(f"\n{grade_table(gradebook.scores(room), failures)}\n")
     print(_where(room, folder))
-    return complaints
+    return failures
 
 
 def _fresh_course(course: Course, folder: Path) -> Course:
@@ -49,15 +51,15 @@ def _fresh_course(course: Course, folder: Path) -> Course:
     return room
 
 
-def _for_each(what: str, act: Callable[[Course, Assignment], list[str]], room: Course) -> list[str]:
-    complaints = []
+def _for_each(
+    what: str, act: Callable[[Course, Assignment], dict[str, str]], room: Course, failures: Failures
+) -> None:
     for number, one in enumerate(ASSIGNMENTS, 1):
         begun = time.monotonic()
-        complaints += act(room, one)
-        print(
-            f"[{number}/{len(ASSIGNMENTS)}] {what} {one.name}: {time.monotonic() - begun:.0f} s", flush=True
-        )
-    return complaints
+        for student, reason in act(room, one).items():
+            failures.setdefault(student, {})[one.name] = reason
+        seconds = time.monotonic() - begun
+        print(f"[{number}/{len(ASSIGNMENTS)}] {what} {one.name}: {seconds:.0f} s", flush=True)
 
 
 def _where(room: Course, folder: Path) -> str:
@@ -68,6 +70,8 @@ def _where(room: Course, folder: Path) -> str:
             f"scores      {folder / 'grades.csv'}",
             f"feedback    {folder / 'feedback'}, {len(pages)} pages",
             f"answers     {folder / 'submitted' / 'class.json'} says what each student was made to hand in",
-            f"next        cd {folder}; jupyter lab; in the menu Nbgrader, Formgrader marks written answers",
+            f"next        cd {folder}",
+            f"            {Path(sys.executable).parent / 'jupyter'} lab",
+            "            and there, in the menu Nbgrader, Formgrader: the written answers wait to be marked",
         ]
     )

@@ -27,23 +27,48 @@ def enter(course: Course, assignments: Iterable[Assignment]) -> None:
     generate_release(course.root / "nbgrader_config.py", course.root, assignments)
 
 
-def autograde(course: Course, assignment: Assignment) -> list[str]:
-    """`nbgrader autograde` of one assignment's submissions; returns complaints, a line each."""
+def autograde(course: Course, assignment: Assignment) -> dict[str, str]:
+    """`nbgrader autograde` of one assignment's submissions.
+
+    Returns the students whose submission it could not grade, with its reason.
+    """
     return _convert(Autograde, course, assignment)
 
 
-def generate_feedback(course: Course, assignment: Assignment) -> list[str]:
-    """`nbgrader generate_feedback` of one assignment; returns complaints, a line each."""
+def generate_feedback(course: Course, assignment: Assignment) -> dict[str, str]:
+    """`nbgrader generate_feedback` of one assignment; returns who got no page, and why."""
     return _convert(GenerateFeedback, course, assignment)
 
 
-def _convert(kind: type[BaseConverter], course: Course, assignment: Assignment) -> list[str]:
+def _convert(kind: type[BaseConverter], course: Course, assignment: Assignment) -> dict[str, str]:
+    """Runs a converter on all students at once, and on each alone where it fails.
+
+    Some of nbgrader's errors end the whole run; those whose turn had not come get it this way.
+    """
+    if not _run(kind, course, assignment):
+        return {}
+    done = "autograded" if kind is Autograde else "feedback"
+    handed_in = "submitted" if kind is Autograde else "autograded"
+    failures = {}
+    for folder in sorted((course.root / handed_in).glob(f"*/{assignment.name}")):
+        student = folder.parent.name
+        if (course.root / done / student / assignment.name).is_dir():
+            continue
+        if reason := _run(kind, course, assignment, student):
+            failures[student] = reason
+    return failures
+
+
+def _run(kind: type[BaseConverter], course: Course, assignment: Assignment, student: str = "*") -> str:
+    """Runs a converter once; returns nbgrader's reason if it fails."""
     converter, complaints = converter_of(kind, course.root, course.root / "nbgrader_config.py", assignment)
+    converter.coursedir.student_id = student
     try:
         converter.start()
-    except Exception as error:  # nbgrader reports each failed submission, and raises at the end
-        return complaints or [str(error)]
-    return []
+    except Exception as error:  # nbgrader logs what is wrong, and raises in the end
+        told = [line for line in complaints if not line.startswith("There was an error")]
+        return told[0] if told else str(error)
+    return ""
 
 
 def export(course: Course, file: Path) -> None:

@@ -1,19 +1,19 @@
 """The demonstration: a made class, nbgrader's cycle, a table."""
 
 import csv
+import shutil
 
 import pytest
 
 from autograder import cli
-from autograder.course import ASSIGNMENTS, find_course
+from autograder import demo as demonstration
+from autograder.course import ASSIGNMENTS
 from autograder.gradebook import Score
 from autograder.report import grade_table
 
-COURSE = find_course()
 
-
-def test_a_class_of_two_from_nothing_to_the_table(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(COURSE.root)
+@pytest.mark.usefixtures("in_the_course")
+def test_a_class_of_two_from_nothing_to_the_table(tmp_path, capsys):
     folder = tmp_path / "demo"
     assert cli.main(["demo", "--folder", str(folder), "--students", "2"]) == 0
     printed = capsys.readouterr().out
@@ -41,9 +41,46 @@ def test_a_folder_that_is_no_demonstration_s_is_left_alone(folder, tmp_path, mon
     assert (tmp_path / "keep" / "thesis.txt").exists()
 
 
-def test_the_table_says_what_waits_and_what_is_missing():
+@pytest.mark.usefixtures("in_the_course")
+def test_a_submission_that_nbgrader_cannot_grade_stops_no_other(tmp_path, monkeypatch, capsys):
+    made = demonstration.make_class
+
+    def with_a_bad_date(course, folder, students, seed):
+        plans = made(course, folder, students, seed)
+        for one in ASSIGNMENTS[1:]:  # one assignment is enough
+            for submission in folder.glob(f"*/{one.name}"):
+                shutil.rmtree(submission)
+        victim, *_ = sorted(folder.glob("*/*/"))
+        (victim / "timestamp.txt").write_text("yesterday evening", encoding="utf-8")
+        return plans
+
+    monkeypatch.setattr(demonstration, "make_class", with_a_bad_date)
+    assert cli.main(["demo", "--folder", str(tmp_path / "demo"), "--students", "3"]) == 1
+    printed = capsys.readouterr().out
+    cells = {line[:10]: line[10:].split() for line in printed.splitlines() if line.startswith("student")}
+    failed, *others = [row for student, row in sorted(cells.items()) if student.strip() != "student"]
+    assert failed == ["failed", *"-------", "0.00"]
+    assert all(row[0] not in ("failed", "-") for row in others)
+    (reason,) = [line for line in printed.splitlines() if line.startswith("failed")]
+    assert "01-derivatives: " in reason
+    assert len(list(tmp_path.glob("demo/feedback/*/*/*.html"))) == len(others) == 2
+
+
+def test_the_table_says_what_waits_what_is_missing_and_what_failed():
     table = grade_table(
-        {"a student": {"07-gradient-descent": Score(8.5, 10, 1), "01-derivatives": Score(10, 10, 0)}}
+        {
+            "a student": {"07-gradient-descent": Score(8.5, 10, 1), "01-derivatives": Score(10, 10, 0)},
+            "another": {"08-learning-rate": Score(3, 8, 1)},
+        },
+        {"another": {"08-learning-rate": "no reason"}, "third": {"01-derivatives": "a reason"}},
     )
-    row = table.splitlines()[2]
-    assert row.split() == ["a", "student", "10.00", *"-----", "8.50+", "-", "18.50"]
+    _, _, first, second, third, *below = table.splitlines()
+    assert first.split() == ["a", "student", "10.00", *"-----", "8.50+", "-", "18.50"]
+    assert second.split() == ["another", *"-------", "failed", "0.00"]
+    assert third.split() == ["third", "failed", *"-------", "0.00"]
+    assert below[1:] == [
+        "+  a written answer waits to be marked: 1 in all",
+        "-  nothing handed in",
+        "failed  another, 08-learning-rate: no reason",
+        "failed  third, 01-derivatives: a reason",
+    ]
