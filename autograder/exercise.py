@@ -4,7 +4,9 @@ import ast
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from random import Random
+from types import CodeType
 from typing import Any
 
 from .observe.run import Case, Observation, Observer, observations
@@ -88,7 +90,7 @@ class Exercise:
         """What counts as equal in one part."""
         return EXACT if part in self.exact else self.tolerance
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names that an answer defines."""
         tree = ast.parse(self.reference).body
@@ -149,9 +151,31 @@ class Notebook:
         """What `exercise` shows of the declared answer `code` on `cases`."""
         return observations(exercise.observe, self.names(exercise, code), cases)
 
+    @cached_property
+    def _seen(self) -> dict[tuple[str, str], list[Observation]]:
+        """What declared answers have shown on the lesson's cases, by exercise and code."""
+        return {}
+
+    def observe_lesson(self, exercise: Exercise, code: str) -> list[Observation]:
+        """What the declared answer `code` shows on the lesson's own cases: the same for everybody."""
+        key = exercise.id, code
+        if key not in self._seen:
+            self._seen[key] = self.observe(exercise, code, exercise.lesson)
+        return self._seen[key]
+
+    def expected(self, exercise: Exercise, cases: Sequence[Case]) -> list[Observation]:
+        """What the reference shows on `cases`, which begin with the lesson's own."""
+        drawn = self.observe(exercise, exercise.reference, cases[len(exercise.lesson) :])
+        return [*self.observe_lesson(exercise, exercise.reference), *drawn]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(code: str) -> CodeType:
+    return compile(code, "<declared>", "exec")
+
 
 def _run(code: str, names: dict[str, Any]) -> None:
-    exec(compile(code, "<declared>", "exec"), names)
+    exec(_compiled(code), names)
 
 
 @dataclass(frozen=True)
@@ -222,7 +246,7 @@ def is_right(
 def _failures(
     notebook: Notebook, exercise: Exercise, cases: Sequence[Case], seen: Sequence[Observation]
 ) -> list[_Failure]:
-    expected = notebook.observe(exercise, exercise.reference, cases)
+    expected = notebook.expected(exercise, cases)
     failures = []
     for case, one, right in zip(cases, seen, expected, strict=True):
         for part, value in right["parts"].items():
@@ -261,10 +285,17 @@ def _recognise(
 ) -> Mistake | None:
     """The first known mistake that shows on these cases just what was seen."""
     for mistake in exercise.mistakes:
-        shown = notebook.observe(exercise, mistake.code, cases)
-        if all(_alike(exercise, a, b) for a, b in zip(seen, shown, strict=True)):
+        # The lesson's cases are the same for everybody: most mistakes are ruled out without running them.
+        if _all_alike(exercise, seen, notebook.observe_lesson(exercise, mistake.code)) and _all_alike(
+            exercise, seen, notebook.observe(exercise, mistake.code, cases)
+        ):
             return mistake
     return None
+
+
+def _all_alike(exercise: Exercise, seen: Sequence[Observation], shown: Sequence[Observation]) -> bool:
+    """Whether what was `seen` begins with what was `shown`."""
+    return all(_alike(exercise, a, b) for a, b in zip(seen, shown, strict=False))
 
 
 def _alike(exercise: Exercise, seen: Observation, shown: Observation) -> bool:
