@@ -18,7 +18,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 from nbformat import NotebookNode
 
 from .child.near import Child, Lost
-from .course import BESIDE, Assignment, Course, CourseError
+from .course import Assignment, Course, CourseError, laid_beside
 from .exercise import Exercise, Notebook, is_right
 from .exercises import declared
 from .grade import SECONDS, Graded, grade, observer_module, observer_name
@@ -122,7 +122,7 @@ def with_answers(notebook: NotebookNode, answers: dict[str, str]) -> NotebookNod
 def _audit_exercise(skeleton: NotebookNode, assignment: Assignment, exercise: Exercise) -> Row:
     row = Row(exercise.id)
     notebook = declared(assignment)
-    files = {name: (BESIDE / name).read_bytes() for name in assignment.beside}
+    files = laid_beside(assignment, drawn=False)
 
     def graded(code: str) -> Graded:
         return grade(with_answers(skeleton, {exercise.id: code}), notebook, SEED, files)

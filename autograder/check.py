@@ -7,7 +7,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from .course import ASSIGNMENTS, BESIDE, Assignment, Course, CourseError
+from .course import ASSIGNMENTS, Assignment, Course, CourseError, laid_beside
 from .exercise import Notebook, Verdict
 from .exercises import declared
 from .grade import grade
@@ -85,8 +85,7 @@ def check(course: Course, path: Path) -> Checked:
     mended = repair(data, _released(course, assignment), _names(notebook))
     if mended.reason:
         return Checked(path, assignment, {}, mended.notes, readable=False)
-    files = {name: (BESIDE / name).read_bytes() for name in assignment.beside}
-    graded = grade(mended.notebook, notebook, SEED, files)
+    graded = grade(mended.notebook, notebook, SEED, laid_beside(assignment, drawn=False))
     return Checked(path, assignment, graded.verdicts, mended.notes, readable=True)
 
 

@@ -42,6 +42,7 @@ ASSIGNMENTS = (
 
 SECRET = ".course-secret"
 BESIDE = Path(__file__).parent / "beside"
+UNDRAWN = BESIDE / "undrawn"  # stand-ins that show nothing
 
 
 def assignment(name: str) -> Assignment:
@@ -51,6 +52,16 @@ def assignment(name: str) -> Assignment:
             return one
     names = ", ".join(one.name for one in ASSIGNMENTS)
     raise CourseError(f"there is no assignment {name!r}: choose from {names}")
+
+
+def laid_beside(one: Assignment, drawn: bool) -> dict[str, bytes]:
+    """The files that lie beside `one`'s notebook while it is graded, by name.
+
+    Explorations are never shown then, and figures only where they are to be `drawn`.
+    """
+    stands_in = {"explore.py"} | (set() if drawn else {"figures.py"})
+    folders = {name: UNDRAWN if name in stands_in else BESIDE for name in {*one.beside, "explore.py"}}
+    return {name: (folder / name).read_bytes() for name, folder in sorted(folders.items())}
 
 
 def select(names: Iterable[str]) -> tuple[Assignment, ...]:
@@ -87,6 +98,10 @@ class Course:
             file.touch(mode=0o600)
             file.write_text(secrets.token_hex(32), encoding="ascii")
         return file.read_text(encoding="ascii").strip()
+
+    def seed(self, student: str) -> str:
+        """What the inputs for `student` are drawn from."""
+        return f"{self.secret()}/{student}"
 
     def text(self, one: Assignment) -> Path:
         """The MyST text that `one`'s notebook is built from."""

@@ -4,6 +4,7 @@ The cells run in a child process; the answers are judged here, from what the chi
 exercise that failed has its reference put in its place, so that it costs nothing after it.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -16,6 +17,8 @@ from .exercise import MESSAGE_LINES, Exercise, Notebook, Verdict, judge
 from .observe.run import Case, Observation
 
 SECONDS = 10.0
+PLAIN_SECONDS = 60.0  # for all cells without points together: there may be any number of them
+LINES = 900  # of a cell's streams that are kept; nbgrader cuts at a thousand
 HIDDEN = "### BEGIN HIDDEN TESTS"
 
 
@@ -73,11 +76,17 @@ def _grade_id(cell: NotebookNode) -> str:
 
 def _plain_cell(run: "_Run", cell: NotebookNode) -> None:
     """A cell without points; what it does to the process costs nobody anything."""
+    if run.plain_left <= 0:
+        why = f"the cells without points before it took {PLAIN_SECONDS:g} seconds, all that they have"
+        cell.outputs = [_error("Ended", f"This cell was left out: {why}.")]
+        return
+    begun = time.monotonic()
     try:
         cell.outputs = _outputs(run.ask("run", source=cell.source, rescue=False)["outputs"])
     except Lost as lost:
         run.restart()
         cell.outputs = [_error("Ended", f"This cell was left out: {lost}.")]
+    run.plain_left -= time.monotonic() - begun
 
 
 def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: NotebookNode) -> Verdict:
@@ -141,14 +150,26 @@ def _with_visible(verdict: Verdict, error: Any) -> Verdict:
 
 def _outputs(outputs: Any) -> list[NotebookNode]:
     """The child's outputs as a notebook's; what has not their form is left out."""
-    kept = []
+    kept, lines = [], LINES
     for output in outputs if isinstance(outputs, list) else []:
         try:
             fields = {key: value for key, value in output.items() if key != "output_type"}
-            kept.append(new_output(output["output_type"], **fields))
+            one = new_output(output["output_type"], **fields)
         except Exception:  # nbformat's validation has several errors; a forged output has no rights
             continue
+        if one.output_type == "stream":
+            one.text = _first_lines(one.text, lines)
+            lines -= one.text.count("\n") + 1
+        if one.output_type != "stream" or one.text:
+            kept.append(one)
     return kept
+
+
+def _first_lines(text: str, most: int) -> str:
+    lines = text.split("\n")
+    if len(lines) <= most:
+        return text
+    return "\n".join([*lines[:most], "... Output truncated ..."]) if most > 0 else ""
 
 
 def _test_outputs(shown: Sequence[NotebookNode], verdict: Verdict) -> list[NotebookNode]:
@@ -178,6 +199,7 @@ class _Run:
     def __init__(self, declarations: Notebook, seed: str, files: Mapping[str, bytes], seconds: float) -> None:
         self.declarations, self.seed = declarations, seed
         self._files, self._seconds = files, seconds
+        self.plain_left = PLAIN_SECONDS
         self.steps: list[dict[str, Any]] = []
         self._child = self._start()
 

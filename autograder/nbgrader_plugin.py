@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbformat import NotebookNode
@@ -28,14 +27,14 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 from sqlalchemy.exc import SAWarning
-from traitlets import Float, Unicode
+from traitlets import Bool, Float, Unicode
 from traitlets.config import Config, PyFileConfigLoader
 
-from .course import ASSIGNMENTS, BESIDE, Assignment, Course, CourseError
-from .exercises import declared
+from .course import ASSIGNMENTS, Assignment, Course, CourseError
 from .feedback import summary, without_hidden_tests
-from .grade import SECONDS, grade
-from .submission import pick, repair
+from .grade import SECONDS
+from .marking import Terms, mark, mend
+from .submission import read_folder
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -135,14 +134,10 @@ class MendingExporter(NotebookExporter):
         assignment = _ours(resources or {})
         if assignment is None or not self.parent._sanitizing:
             return super().from_filename(filename, resources=resources, **kw)
-        released = nbformat.read(Course(Path(self.root)).released(assignment), as_version=4)
-        names = {exercise.id: exercise.names for exercise in declared(assignment).exercises}
-        folder = Path(filename).parent
-        files = {file.name: file for file in folder.iterdir() if file.is_file()}
-        picked = pick(files, lambda name: files[name].read_bytes(), assignment.file, names)
-        mended = repair(files[picked.name].read_bytes() if picked.name else b"", released, names)
-        mended.notebook.metadata["autograder"] = {"notes": [*picked.notes, *mended.notes]}
-        return self.from_notebook_node(mended.notebook, resources=resources, **kw)
+        released = Course(Path(self.root)).released(assignment).read_bytes()
+        notebook, notes, _ = mend(read_folder(Path(filename).parent), assignment, released)
+        notebook.metadata["autograder"] = {"notes": list(notes)}
+        return self.from_notebook_node(notebook, resources=resources, **kw)
 
 
 class JudgedExecute(NbGraderPreprocessor):
@@ -150,15 +145,18 @@ class JudgedExecute(NbGraderPreprocessor):
 
     root = Unicode(help="The course's folder").tag(config=True)
     seconds = Float(SECONDS, help="What each cell and each observation may take").tag(config=True)
+    figures = Bool(False, help="Whether to draw figures that nobody has to look at").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         assignment = _ours(resources)
         if assignment is None:
             outcome: tuple[NotebookNode, Any] = Execute(parent=self.parent).preprocess(nb, resources)
             return outcome
-        seed = f"{Course(Path(self.root)).secret()}/{resources['nbgrader']['student']}"
-        files = {name: (BESIDE / name).read_bytes() for name in assignment.beside}
-        graded = grade(nb, declared(assignment), seed, files, self.seconds)
+        course = Course(Path(self.root))
+        seed = course.seed(resources["nbgrader"]["student"])
+        graded = mark(
+            nb, assignment, course.released(assignment).read_bytes(), seed, Terms(self.seconds, self.figures)
+        )
         info = nb.metadata.setdefault("autograder", {})
         info["layers"] = list(graded.layers)
         return nb, resources

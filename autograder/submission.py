@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode, from_dict
@@ -546,6 +547,19 @@ def pick(
     notes = [RENAMED.format(name, expected)] if name != expected else []
     notes += [IGNORED.format(name, ", ".join(others))] if others else []
     return Picked(name, tuple(notes))
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """The files of a submission's folder that may be its notebook, by name; links are not followed.
+
+    Of a file that is too large to be read, just so much is read that this can be told.
+    """
+    files = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if _may_be_notebook(path.name) and path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                files[path.name] = file.read(LIMIT + 1)
+    return files
 
 
 def _may_be_notebook(name: str) -> bool:

@@ -1,0 +1,203 @@
+"""One submission: bytes in, result out.
+
+Needs this package and nothing else: no database, no course folder, no shared disk. So it runs the same
+in this process, in a pool of processes and on another machine.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from . import course
+from .course import Assignment, laid_beside
+from .exercises import declared
+from .grade import SECONDS, Graded, grade
+from .submission import pick, repair
+
+Notebooks = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Master:
+    """An assignment as the gradebook knows it: what every submission of it is measured by.
+
+    `released` is the students' notebook; `cells` holds the source and the checksum of each of
+    nbgrader's cells, hidden tests included, `kernelspec` the kernel it is meant for.
+    """
+
+    assignment: str
+    released: bytes
+    cells: Mapping[str, tuple[str, str]]
+    kernelspec: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How notebooks are run: what each cell and each observation may take, and whether figures are drawn."""
+
+    seconds: float = SECONDS
+    figures: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission to be marked: the notebooks in its folder, and what its inputs are drawn from."""
+
+    student: str
+    master: Master
+    notebooks: Notebooks
+    seed: str
+    terms: Terms = Terms()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a submission is worth, and its notebook with the outputs and the verdicts.
+
+    `scores` has the points of each of nbgrader's grade cells, None where a person has to mark.
+    `unanswered` names the solution cells that are as they were released. `notes` say what was mended,
+    `reason` why nothing could be read, `layers` what confined the student's code.
+    """
+
+    student: str
+    assignment: str
+    notebook: bytes
+    scores: Mapping[str, float | None]
+    unanswered: frozenset[str]
+    notes: tuple[str, ...]
+    reason: str | None
+    layers: tuple[str, ...]
+    seconds: float
+
+
+def carry_out(task: Task) -> Result:
+    """Marks one submission, in whatever state it is."""
+    begun = time.monotonic()
+    assignment = course.assignment(task.master.assignment)
+    notebook, notes, reason = mend(task.notebooks, assignment, task.master.released)
+    notebook.metadata["autograder"] = {"notes": list(notes)}
+    _as_written(notebook, task.master)
+    graded = mark(notebook, assignment, task.master.released, task.seed, task.terms)
+    notebook.metadata["autograder"]["layers"] = list(graded.layers)
+    unanswered = _unanswered(notebook, task.master.released)
+    return Result(
+        student=task.student,
+        assignment=assignment.name,
+        notebook=_dump(notebook),
+        scores=_scores(notebook, graded, unanswered),
+        unanswered=unanswered,
+        notes=notes,
+        reason=reason,
+        layers=graded.layers,
+        seconds=time.monotonic() - begun,
+    )
+
+
+def mend(
+    notebooks: Notebooks, assignment: Assignment, released: bytes
+) -> tuple[NotebookNode, tuple[str, ...], str | None]:
+    """The assignment's notebook among `notebooks`, mended; what was mended; why it cannot be read.
+
+    Where there is none that can be read, it is the released one, with nothing answered.
+    """
+    names = {exercise.id: exercise.names for exercise in declared(assignment).exercises}
+    picked = pick(notebooks, notebooks.__getitem__, assignment.file, names)
+    data = notebooks[picked.name] if picked.name else b""
+    mended = repair(data, _parsed(released), names)
+    if not picked.name:
+        return mended.notebook, picked.notes, picked.notes[0]
+    return mended.notebook, (*picked.notes, *mended.notes), mended.reason
+
+
+def mark(notebook: NotebookNode, assignment: Assignment, released: bytes, seed: str, terms: Terms) -> Graded:
+    """Runs and judges a mended notebook, and sees to it that it shows what a person will look at.
+
+    Pictures are drawn where the `terms` ask for them. Else they are drawn only where somebody has to
+    read the notebook, and its author has changed a cell that is not an answer: what a cell draws that
+    is as it was released, behind answers that are right or replaced, is the same for all.
+    """
+    declarations = declared(assignment)
+    read = bool(declarations.written)
+    drawn = terms.figures or (read and _plain_cells(notebook) != _plain_cells(_parsed(released)))
+    graded = grade(notebook, declarations, seed, laid_beside(assignment, drawn), terms.seconds)
+    if read and not drawn:
+        pictures = _pictures(assignment.name, released)
+        for cell in notebook.cells:
+            if cell.id in pictures:
+                cell.outputs = pictures[cell.id]
+    return graded
+
+
+@lru_cache(maxsize=len(course.ASSIGNMENTS))
+def _parsed(released: bytes) -> NotebookNode:
+    return nbformat.reads(released.decode(), as_version=4)
+
+
+def _plain_cells(notebook: NotebookNode) -> dict[str, str]:
+    """The sources of the code cells that are no answers and no tests, by cell id."""
+    return {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code" and _is_plain(cell)}
+
+
+def _is_plain(cell: NotebookNode) -> bool:
+    nbgrader = cell.metadata.get("nbgrader", {})
+    return not (nbgrader.get("solution") or nbgrader.get("grade"))
+
+
+@lru_cache(maxsize=len(course.ASSIGNMENTS))
+def _pictures(name: str, released: bytes) -> dict[str, list[NotebookNode]]:
+    """What the released notebook's cells draw when every answer is replaced by its reference."""
+    assignment = course.assignment(name)
+    notebook = nbformat.reads(released.decode(), as_version=4)
+    grade(notebook, declared(assignment), "pictures", laid_beside(assignment, drawn=True))
+    plain = _plain_cells(notebook)
+    return {cell.id: cell.outputs for cell in notebook.cells if cell.id in plain and _is_drawn(cell)}
+
+
+def _is_drawn(cell: NotebookNode) -> bool:
+    return any(
+        kind == "text/html" or kind.startswith("image/")
+        for output in cell.outputs
+        for kind in output.get("data", {})
+    )
+
+
+def _as_written(notebook: NotebookNode, master: Master) -> None:
+    """Puts the instructor's own cells in, hidden tests included, as nbgrader does before it grades."""
+    notebook.metadata["kernelspec"] = dict(master.kernelspec)
+    for cell in notebook.cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if nbgrader.get("grade_id") in master.cells:
+            source, nbgrader["checksum"] = master.cells[nbgrader["grade_id"]]
+            if nbgrader["locked"]:
+                cell.source = source
+
+
+def _unanswered(notebook: NotebookNode, released: bytes) -> frozenset[str]:
+    stubs = {cell.id: cell.source for cell in _parsed(released).cells}
+    return frozenset(
+        cell.metadata["nbgrader"]["grade_id"]
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("solution") and cell.source == stubs.get(cell.id)
+    )
+
+
+def _scores(notebook: NotebookNode, graded: Graded, unanswered: frozenset[str]) -> dict[str, float | None]:
+    scores: dict[str, float | None] = {}
+    for cell in notebook.cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if nbgrader.get("grade"):
+            name = nbgrader["grade_id"]
+            verdict = graded.verdicts.get(name.removesuffix("-test"))
+            written = 0.0 if name in unanswered else None
+            scores[name] = written if nbgrader["solution"] or verdict is None else verdict.score
+    return scores
+
+
+def _dump(notebook: NotebookNode) -> bytes:
+    """The notebook's file; valid by its making, so it is not validated again."""
+    return str(nbformat.v4.writes(notebook)).encode()
