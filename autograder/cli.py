@@ -14,6 +14,8 @@ from .course import CourseError, find_course, select
 # jsonschema tries to import it, to check IRIs that no notebook has; it compiles a grammar for over a second.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
+ISOLATION = "none: grade where layers of isolation are missing, too, and record that with the results"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code: 0 done, 1 something differs or failed, 2 a bad call."""
@@ -49,6 +51,21 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true", help="one object a file, for programs")
     one.set_defaults(run=_check)
 
+    one = commands.add_parser("grade", help="the class: submitted -> autograded and the gradebook")
+    one.add_argument("assignments", nargs="*", metavar="ASSIGNMENT")
+    one.add_argument("--student", default="*", metavar="ID", help="this one alone; * stands for anything")
+    one.add_argument("--regrade", action="store_true", help="also what was graded before; says what changed")
+    one.add_argument("--figures", action="store_true", help="draw figures that nobody has to look at, too")
+    one.add_argument("--isolation", choices=("full", "none"), default="full", help=ISOLATION)
+    _add_where(one)
+    one.set_defaults(run=_grade)
+
+    one = commands.add_parser("feedback", help="a page for each graded submission: autograded -> feedback")
+    one.add_argument("assignments", nargs="*", metavar="ASSIGNMENT")
+    one.add_argument("--student", default="*", metavar="ID", help="this one alone; * stands for anything")
+    _add_where(one)
+    one.set_defaults(run=_feedback)
+
     one = commands.add_parser("demo", help="a made class through nbgrader's whole cycle")
     one.add_argument("--folder", type=Path, default=Path("demo"), help="where; it is made anew")
     one.add_argument("--students", type=int, default=24, metavar="N")
@@ -61,6 +78,20 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--seed", type=int, default=1, metavar="S", help="another seed, another class")
     one.set_defaults(run=_sample)
     return parser
+
+
+def _add_where(one: argparse.ArgumentParser) -> None:
+    """Who does the work of a class, and which gradebook it is for."""
+    one.add_argument("--workers", type=_count, metavar="N", help="processes on this machine; one a core")
+    one.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster that does the work")
+    one.add_argument("--db", metavar="URL", help="the gradebook; nbgrader_config.py names it otherwise")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is too few: 1 at least")
+    return number
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -102,10 +133,36 @@ def _check(options: argparse.Namespace) -> int:
     return code
 
 
+def _grade(options: argparse.Namespace) -> int:
+    course, assignments = find_course(), select(options.assignments)
+    from .marking import Terms, ready
+    from .workers import crew_of
+
+    crew = crew_of(options.workers, options.scheduler, ready)  # gets ready while we go on
+    from .classroom import Order
+    from .office import grade_class
+
+    terms = Terms(figures=options.figures, confined=options.isolation == "full")
+    order = Order(assignments, options.student, options.regrade, terms)
+    return grade_class(course, order, crew, options.db).code
+
+
+def _feedback(options: argparse.Namespace) -> int:
+    course, assignments = find_course(), select(options.assignments)
+    from .feedback import ready
+    from .workers import crew_of
+
+    crew = crew_of(options.workers, options.scheduler, ready)
+    from .classroom import Order
+    from .office import make_feedback
+
+    return make_feedback(course, Order(assignments, options.student), crew, options.db)
+
+
 def _demo(options: argparse.Namespace) -> int:
     from .demo import demo
 
-    return int(bool(demo(find_course(), options.folder, options.students, options.seed)))
+    return demo(find_course(), options.folder, options.students, options.seed)
 
 
 def _sample(options: argparse.Namespace) -> int:

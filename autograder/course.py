@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 
@@ -90,6 +91,16 @@ class Course:
     def released(self, one: Assignment) -> Path:
         """`one`'s notebook as students are given it."""
         return self.release / one.name / one.file
+
+    def folder(self, step: str, name: str, student: str) -> Path:
+        """A student's folder of the assignment `name` in `step`, such as submitted or autograded."""
+        return self.root / step / student / name
+
+    def students_of(self, step: str, one: Assignment, pattern: str = "*") -> list[str]:
+        """The students, of those that match `pattern`, who have a folder of `one` in `step`."""
+        folders = (self.root / step).glob(f"*/{one.name}")
+        students = sorted(folder.parent.name for folder in folders if folder.is_dir())
+        return [student for student in students if fnmatchcase(student, pattern)]
 
     def secret(self) -> str:
         """What makes this course's drawn inputs unforeseeable; made at the first call, then kept."""

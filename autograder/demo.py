@@ -1,37 +1,44 @@
-"""A made class through the whole of nbgrader's cycle, in a folder of its own."""
+"""A made class from its submissions to its pages, in a folder of its own."""
 
 import shutil
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from . import gradebook
-from .course import ASSIGNMENTS, Assignment, Course, CourseError
+from . import feedback, marking
+from .classroom import Order
+from .course import ASSIGNMENTS, Course, CourseError
+from .gradebook import Book
+from .marking import Terms
+from .nbgrader_plugin import generate_release, settings
+from .office import grade_class, make_feedback
 from .report import grade_table
 from .sample import make_class
+from .workers import crew_of
 
 MARK = ".demonstration"  # in a folder that may be removed and made anew
-Failures = dict[str, dict[str, str]]  # why a submission has no score, by student and assignment
 
 
-def demo(course: Course, folder: Path, students: int, seed: int) -> Failures:
-    """Grades a class of made students below `folder`, and prints the grade table and what to do next.
+def demo(course: Course, folder: Path, students: int, seed: int) -> int:
+    """Grades a class of made students below `folder`, prints the grade table and what to do next.
 
-    What an earlier demonstration left in `folder` is removed. Returns what nbgrader could not grade, and
-    why, by student and assignment; raises CourseError where `folder` holds anything else, and where the
-    course is not built.
+    What an earlier demonstration left in `folder` is removed. Returns the exit code; raises CourseError
+    where `folder` holds anything else, and where the course is not built.
     """
     room = _fresh_course(course, folder)
     made = make_class(room, room.root / "submitted", students, seed)
     print(f"{len(made)} students have handed in {sum(map(len, made.values()))} notebooks", flush=True)
-    failures: Failures = {}
-    _for_each("graded", gradebook.autograde, room, failures)
-    _for_each("feedback for", gradebook.generate_feedback, room, failures)
-    gradebook.export(room, room.root / "grades.csv")
-    print(f"\n{grade_table(gradebook.scores(room), failures)}\n")
+    order = Order(ASSIGNMENTS, terms=Terms(confined=False))  # the submissions are our own
+    outcome = grade_class(room, order, crew_of(None, None, marking.ready))
+    without_page = make_feedback(room, order, crew_of(None, None, feedback.ready))
+    failures: dict[str, dict[str, str]] = {}
+    for (name, student), why in outcome.progress.failed.items():
+        failures.setdefault(student, {})[name] = why
+    nbgrader = settings(room)
+    with Book(nbgrader.db_url, nbgrader.course_id) as book:
+        book.export(room.root / "grades.csv")
+        print(f"\n{grade_table(book.scores(), failures)}\n")
     print(_where(room, folder))
-    return failures
+    return outcome.code or without_page
 
 
 def _fresh_course(course: Course, folder: Path) -> Course:
@@ -47,19 +54,8 @@ def _fresh_course(course: Course, folder: Path) -> Course:
         raise CourseError(f"{course.source} is missing: run 'autograder build' first")
     shutil.copytree(course.source, folder / "source")
     room = Course(folder.resolve())
-    gradebook.enter(room, ASSIGNMENTS)
+    generate_release(room.root / "nbgrader_config.py", room.root, ASSIGNMENTS)
     return room
-
-
-def _for_each(
-    what: str, act: Callable[[Course, Assignment], dict[str, str]], room: Course, failures: Failures
-) -> None:
-    for number, one in enumerate(ASSIGNMENTS, 1):
-        begun = time.monotonic()
-        for student, reason in act(room, one).items():
-            failures.setdefault(student, {})[one.name] = reason
-        seconds = time.monotonic() - begun
-        print(f"[{number}/{len(ASSIGNMENTS)}] {what} {one.name}: {seconds:.0f} s", flush=True)
 
 
 def _where(room: Course, folder: Path) -> str:

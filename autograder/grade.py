@@ -22,6 +22,10 @@ LINES = 900  # of a cell's streams that are kept; nbgrader cuts at a thousand
 HIDDEN = "### BEGIN HIDDEN TESTS"
 
 
+class Unconfined(Exception):
+    """Layers of isolation are missing on the machine that was to run the notebook; says which."""
+
+
 @dataclass(frozen=True)
 class Graded:
     """What became of a notebook: its verdicts by exercise, and the layers that confined the child.
@@ -58,6 +62,11 @@ def grade(
             elif cell.cell_type == "code" and _grade_id(cell).removesuffix("-test") not in exercises:
                 _plain_cell(run, cell)
         return Graded(notebook, verdicts, run.layers)
+
+
+def warm_up() -> None:
+    """Starts what children are started from, which takes longer than any of them."""
+    Child("derivatives", {}).close()
 
 
 def observer_module(exercise: Exercise) -> str:

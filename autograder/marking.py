@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from . import course
 from .course import Assignment, laid_beside
 from .exercises import declared
-from .grade import SECONDS, Graded, grade
+from .grade import SECONDS, Graded, grade, warm_up
 from .submission import pick, repair
 
 Notebooks = Mapping[str, bytes]
@@ -38,10 +38,15 @@ class Master:
 
 @dataclass(frozen=True)
 class Terms:
-    """How notebooks are run: what each cell and each observation may take, and whether figures are drawn."""
+    """How notebooks are run.
+
+    `seconds` is what each cell and each observation may take; `figures` has all figures drawn; where
+    `confined` is asked for, nothing runs on a machine that lacks a layer of isolation.
+    """
 
     seconds: float = SECONDS
     figures: bool = False
+    confined: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,13 @@ class Result:
     reason: str | None
     layers: tuple[str, ...]
     seconds: float
+
+
+def ready() -> None:
+    """Gets this process ready for its first task: what has to be loaded is loaded."""
+    for one in course.ASSIGNMENTS:
+        declared(one)
+    warm_up()
 
 
 def carry_out(task: Task) -> Result:
@@ -200,4 +212,4 @@ def _scores(notebook: NotebookNode, graded: Graded, unanswered: frozenset[str]) 
 
 def _dump(notebook: NotebookNode) -> bytes:
     """The notebook's file; valid by its making, so it is not validated again."""
-    return str(nbformat.v4.writes(notebook)).encode()
+    return f"{nbformat.v4.writes(notebook)}\n".encode()

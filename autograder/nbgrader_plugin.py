@@ -7,6 +7,7 @@ submission, run it in a confined process, judge it outside, and write feedback p
 import logging
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,35 @@ from traitlets import Bool, Float, Unicode
 from traitlets.config import Config, PyFileConfigLoader
 
 from .course import ASSIGNMENTS, Assignment, Course, CourseError
-from .feedback import summary, without_hidden_tests
+from .feedback import Pages, configure_pages, summary, without_hidden_tests
 from .grade import SECONDS
 from .marking import Terms, mark, mend
 from .submission import read_folder
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 def load_config(file: Path) -> Config:
     """The configuration written in an nbgrader_config.py."""
     return PyFileConfigLoader(file.name, path=str(file.parent)).load_config()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a course's nbgrader_config.py says of its gradebook and its files."""
+
+    config: Config
+    db_url: str
+    course_id: str
+    groupshared: bool
+
+
+def settings(course: Course, db_url: str | None = None) -> Settings:
+    """The settings of `course`, with the gradebook at `db_url` where one is given."""
+    config = load_config(course.root / "nbgrader_config.py")
+    config.CourseDirectory.root = str(course.root)
+    if db_url:
+        config.CourseDirectory.db_url = db_url
+    folder = CourseDirectory(config=config)
+    return Settings(config, folder.db_url, folder.course_id, folder.groupshared)
 
 
 def generate_release(config_file: Path, root: Path, assignments: Iterable[Assignment]) -> None:
@@ -103,8 +122,8 @@ def configure(c: Config) -> None:
         CheckCellMetadata,
     ]
     c.GenerateFeedback.preprocessors = [GetGrades, Summarise, CSSHTMLHeaderPreprocessor]
-    c.HTMLExporter.template_name = "graded"
-    c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
+    c.GenerateFeedback.exporter_class = Pages
+    configure_pages(c)
     # SQLAlchemy 2.1 warns of nbgrader's way to fill its tables, which nbgrader's own tests cover.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
 

@@ -1,9 +1,12 @@
-"""The class's grade table, as text."""
+"""What an instructor is told, as text: how far a class has come, what became of it, its grade table."""
 
 from collections.abc import Mapping, Sequence
 
+from .classroom import Progress
 from .course import ASSIGNMENTS
 from .gradebook import Score
+
+CENT = 0.005  # scores are kept to two digits
 
 
 def grade_table(scores: Mapping[str, Mapping[str, Score]], failures: Mapping[str, Mapping[str, str]]) -> str:
@@ -28,6 +31,56 @@ def grade_table(scores: Mapping[str, Mapping[str, Score]], failures: Mapping[str
             *(f"failed  {one}, {name}: {why}" for one, row in failures.items() for name, why in row.items()),
         ]
     )
+
+
+def progress_line(progress: Progress) -> str:
+    """How far a class has come, in one line."""
+    left = progress.seconds_left
+    rest = f", {_duration(left)} left" if progress.done < progress.to_grade and left != float("inf") else ""
+    return f"{progress.done:,} of {progress.to_grade:,} graded, {progress.rate:.1f} a second{rest}"
+
+
+def summary(progress: Progress, seconds: float) -> str:
+    """What became of a class: counts, what a person has to know, and each submission without points."""
+    lines = [f"{progress.graded:,} submissions graded in {_duration(seconds)}"]
+    if progress.skipped:
+        lines.append(f"{progress.skipped:,} were graded before (--regrade grades them again)")
+    if progress.to_mark:
+        lines.append(f"{progress.to_mark:,} written answers wait to be marked, in Formgrader")
+    if progress.graded:
+        lines.append(f"confined by: {', '.join(progress.layers) or 'nothing'}")
+    lines += _listed("could not be read, and got 0 points", progress.unreadable)
+    lines += _listed("could not be graded: run the same command again", progress.failed)
+    said = {key: f"its timestamp.txt says {text!r}" for key, text in progress.untimed.items()}
+    lines += _listed("handed in at an unknown time, graded as if it were in time", said)
+    return "\n".join(lines)
+
+
+def changes(progress: Progress) -> str:
+    """Whose scores changed when they were graded again."""
+    changed = [one for one in progress.changes if abs(one.after - one.before) > CENT]
+    lines = [f"{len(changed):,} of {len(progress.changes):,} scores changed"]
+    lines += [f"  {one.student}, {one.assignment}: {one.before:g} -> {one.after:g}" for one in changed]
+    return "\n".join(lines)
+
+
+def pages_made(made: int, failed: Mapping[tuple[str, str], str], seconds: float) -> str:
+    """How many feedback pages there are now, and who has none."""
+    return "\n".join([f"{made:,} feedback pages in {_duration(seconds)}", *_listed("have none", failed)])
+
+
+def _listed(what: str, reasons: Mapping[tuple[str, str], str]) -> list[str]:
+    if not reasons:
+        return []
+    rows = [f"  {student}, {assignment}: {why}" for (assignment, student), why in sorted(reasons.items())]
+    return [f"{len(reasons):,} {what}:", *rows]
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def _cells(graded: Mapping[str, Score], failed: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,124 @@
+"""The folders of graded submissions: written aside, then moved into their places, under a journal.
+
+What is put down lies first in `.grading/staged`. The journal names the submissions whose scores are
+about to be entered and whose folders are about to be moved; while it exists, they count as not graded,
+whatever is in their places. So a grader that is killed at any moment leaves nothing that a later one
+would take for done.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from .course import CourseError
+
+FOLDER = ".grading"
+Key = tuple[str, str]  # assignment and student
+
+
+class Busy(CourseError):
+    """Another grader is at work on this course."""
+
+
+class Shelf:
+    """The folder `step` of a course, such as autograded: one folder a submission.
+
+    Use it as a context manager: it holds a lock, so that one process at a time writes.
+    """
+
+    def __init__(self, root: Path, step: str, mode: int = 0o444, groupshared: bool = False) -> None:
+        self.root, self.step = root, step
+        self._mode = 0o664 if groupshared else mode
+        self._folder = root / FOLDER / step
+        self._staged = self._folder / "staged"
+        self._replaced = self._folder / "replaced"
+        self._journal = self._folder / "journal.json"
+        self._groupshared = groupshared
+
+    def __enter__(self) -> "Shelf":
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(self._folder / "lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise Busy(f"another process is at work on {self.root / self.step}: wait until it ends") from None
+        self._clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def unfinished(self) -> set[Key]:
+        """The submissions that an earlier grader was putting down when it was stopped."""
+        try:
+            return {(name, student) for name, student in json.loads(self._journal.read_text("utf-8"))}
+        except FileNotFoundError:
+            return set()
+
+    def place(self, key: Key) -> Path:
+        """Where a submission's folder is."""
+        name, student = key
+        return self.root / self.step / student / name
+
+    def stage(self, key: Key, files: Iterable[tuple[Path, bytes | Path]]) -> None:
+        """Writes a submission's folder aside: files by their path in it, as bytes or to be copied."""
+        folder = self._aside(self._staged, key)
+        folder.mkdir(parents=True)
+        for path, content in files:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, bytes):
+                target.write_bytes(content)
+            else:
+                shutil.copyfile(content, target)
+            target.chmod(self._mode)
+
+    def announce(self, keys: Sequence[Key]) -> None:
+        """Writes the journal: from here on `keys` count as not graded, until `settle`."""
+        draft = self._journal.with_suffix(".new")
+        draft.write_text(json.dumps([*map(list, {*keys, *self.unfinished()})]), "utf-8")
+        os.replace(draft, self._journal)
+
+    def settle(self, keys: Sequence[Key]) -> None:
+        """Moves the staged folders of `keys` into their places, and takes them off the journal."""
+        for key in keys:
+            place, old = self.place(key), self._aside(self._replaced, key)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if place.exists():
+                old.parent.mkdir(parents=True, exist_ok=True)
+                place.rename(old)
+            self._aside(self._staged, key).rename(place)
+            if self._groupshared:
+                for folder in (place, place.parent):
+                    folder.chmod(0o2770 | folder.stat().st_mode & 0o7)
+        left = self.unfinished() - set(keys)
+        if left:
+            self._journal.write_text(json.dumps([*map(list, left)]), "utf-8")
+        else:
+            self._journal.unlink(missing_ok=True)
+        shutil.rmtree(self._replaced, ignore_errors=True)
+
+    def drop_staged(self) -> None:
+        """Removes what was written aside."""
+        shutil.rmtree(self._staged, ignore_errors=True)
+
+    def _clear(self) -> None:
+        self.drop_staged()
+        shutil.rmtree(self._replaced, ignore_errors=True)
+
+    def _aside(self, folder: Path, key: Key) -> Path:
+        name, student = key
+        return folder / student / name
+
+
+def other_files(folder: Path) -> list[tuple[Path, Path]]:
+    """What lies in a submission beside its notebooks: paths in it and where they are; no links."""
+    found = []
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if path.is_file() and not path.is_symlink() and path.suffix != ".ipynb":
+            found.append((path.relative_to(folder), path))
+    return found
