@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--student", default="*", metavar="ID", help="this one alone; * stands for anything")
     one.add_argument("--regrade", action="store_true", help="also what was graded before; says what changed")
     one.add_argument("--figures", action="store_true", help="draw figures that nobody has to look at, too")
+    one.add_argument("--json", action="store_true", help="the summary as one object, for programs")
     one.add_argument("--isolation", choices=("full", "none"), default="full", help=ISOLATION)
     _add_where(one)
     one.set_defaults(run=_grade)
@@ -144,7 +145,7 @@ def _grade(options: argparse.Namespace) -> int:
 
     terms = Terms(figures=options.figures, confined=options.isolation == "full")
     order = Order(assignments, options.student, options.regrade, terms)
-    return grade_class(course, order, crew, options.db).code
+    return grade_class(course, order, crew, options.db, options.json).code
 
 
 def _feedback(options: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """Grades a class from beginning to end, and tells the person who waits for it."""
 
+import json
 import sys
 import time
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from .grade import Unconfined
 from .gradebook import Book
 from .handback import hand_back
 from .nbgrader_plugin import settings
-from .report import changes, pages_made, progress_line, summary
+from .report import as_json, changes, pages_made, progress_line, summary
 from .shelf import Shelf
 from .workers import Crew, Gone
 
@@ -29,8 +30,10 @@ class Outcome:
     progress: Progress
 
 
-def grade_class(course: Course, order: Order, crew: Crew, db_url: str | None = None) -> Outcome:
-    """Grades what waits, prints progress and a summary."""
+def grade_class(
+    course: Course, order: Order, crew: Crew, db_url: str | None = None, for_programs: bool = False
+) -> Outcome:
+    """Grades what waits, prints progress and a summary, which is JSON `for_programs`."""
     nbgrader = settings(course, db_url)
     with (
         Shelf(course.root, "autograded", groupshared=nbgrader.groupshared) as shelf,
@@ -39,12 +42,17 @@ def grade_class(course: Course, order: Order, crew: Crew, db_url: str | None = N
         room = Classroom(course, book, shelf, order)
         code, why = _until_stopped(room, crew)
     progress = room.progress
-    print(summary(progress, time.monotonic() - progress.begun))
-    if order.regrade:
-        print(changes(progress))
+    seconds = time.monotonic() - progress.begun
+    code = code or (SOME_FAILED if progress.failed else DONE)
+    if for_programs:
+        print(json.dumps(as_json(progress, seconds, code)))
+    else:
+        print(summary(progress, seconds))
+        if order.regrade:
+            print(changes(progress))
     if why:
         print(f"autograder: {why}", file=sys.stderr)
-    return Outcome(code or (SOME_FAILED if progress.failed else DONE), progress)
+    return Outcome(code, progress)
 
 
 def make_feedback(course: Course, order: Order, crew: Crew, db_url: str | None = None) -> int:

@@ -1,10 +1,12 @@
 """What an instructor is told, as text: how far a class has come, what became of it, its grade table."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from .classroom import Progress
 from .course import ASSIGNMENTS
-from .gradebook import Score
+from .gradebook import Change, Score
 
 CENT = 0.005  # scores are kept to two digits
 
@@ -56,12 +58,36 @@ def summary(progress: Progress, seconds: float) -> str:
     return "\n".join(lines)
 
 
+def as_json(progress: Progress, seconds: float, code: int) -> dict[str, Any]:
+    """The same for programs."""
+
+    def listed(reasons: Mapping[tuple[str, str], str]) -> list[dict[str, str]]:
+        return [{"student": key[1], "assignment": key[0], "reason": why} for key, why in reasons.items()]
+
+    return {
+        "code": code,
+        "graded": progress.graded,
+        "skipped": progress.skipped,
+        "to_mark": progress.to_mark,
+        "seconds": round(seconds, 3),
+        "layers": list(progress.layers),
+        "unreadable": listed(progress.unreadable),
+        "failed": listed(progress.failed),
+        "untimed": listed(progress.untimed),
+        "changes": [asdict(one) for one in progress.changes if _differs(one)],
+    }
+
+
 def changes(progress: Progress) -> str:
     """Whose scores changed when they were graded again."""
-    changed = [one for one in progress.changes if abs(one.after - one.before) > CENT]
+    changed = [one for one in progress.changes if _differs(one)]
     lines = [f"{len(changed):,} of {len(progress.changes):,} scores changed"]
     lines += [f"  {one.student}, {one.assignment}: {one.before:g} -> {one.after:g}" for one in changed]
     return "\n".join(lines)
+
+
+def _differs(one: Change) -> bool:
+    return abs(one.after - one.before) > CENT
 
 
 def pages_made(made: int, failed: Mapping[tuple[str, str], str], seconds: float) -> str:
