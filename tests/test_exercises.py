@@ -84,6 +84,17 @@ def test_known_mistakes_lose_points_and_are_explained(notebook, exercise):
             assert found.message == mistake.explanation
 
 
+@every_exercise
+def test_what_the_lesson_s_cases_show_does_not_depend_on_the_others(notebook, exercise):
+    """So that it can be observed once for the class, and the drawn cases for each submission."""
+    for seed in SEEDS[:2]:
+        cases = exercise.cases(seed)
+        assert notebook.expected(exercise, cases) == notebook.observe(exercise, exercise.reference, cases)
+        for mistake in exercise.mistakes:
+            together = notebook.observe(exercise, mistake.code, cases)
+            assert together[: len(exercise.lesson)] == notebook.observe_lesson(exercise, mistake.code)
+
+
 @every_function
 def test_there_are_variants_and_mistakes_enough(notebook, exercise):
     assert len(exercise.variants) >= 2
