@@ -190,7 +190,8 @@ def test_the_course_s_files_cannot_be_read(graded):
     answer = "def d_square(x):\n" + "\n".join(f"    {line}" for line in code.splitlines()) + "\n"
     result = graded(derivative_square=answer)
     assert scores(result) == loses("derivative-square")
-    assert "PermissionError" in result.verdicts["derivative-square"].message
+    message = result.verdicts["derivative-square"].message
+    assert "FileNotFoundError" in message or "PermissionError" in message  # with or without a root of its own
 
 
 @needs_landlock

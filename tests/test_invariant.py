@@ -6,6 +6,7 @@ environment, its files and every message that it was sent.
 
 import copy
 import json
+import os
 import struct
 import sys
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.child import near, start
+from autograder.child import enclosure, near, start
 from autograder.course import BESIDE, assignment, find_course
 from autograder.exercises import declared
 from autograder.grade import grade
@@ -94,14 +95,13 @@ def dump():
     for cell in notebook.cells:
         cell.source = ANSWERS.get(cell.metadata["nbgrader"]["grade_id"], cell.source)
     watching, watched = threading.Event(), threading.Event()
-    children, sent = [], []
+    sent = []
 
     class Watched(near.Child):
         def ask(self, seconds, **request):
             if not watched.is_set():
                 sent.append(json.dumps(request).encode())
             if request["do"] == "observe" and request["name"] == "derivatives.gradient":
-                children.append(self)
                 watching.set()
             return super().ask(seconds, **request)
 
@@ -115,16 +115,16 @@ def dump():
     try:
         assert watching.wait(60)
         threading.Event().wait(2)  # the request has arrived and the answer sleeps
-        child = children[0]
-        warm = [child._process.parent._process.pid] if start.FORKS else []
-        pids = [*warm, child._process.pid, *descendants(child._process.pid)]
+        outer = start._warm(os.getpid())._process.pid
+        pids = [outer, *descendants(outer)]
+        assert len(pids) >= 2, "the warm process and its child"
         found = {"messages": b"\n".join(sent)}
         for pid in pids:
             found[f"environment of {pid}"] = Path(f"/proc/{pid}/environ").read_bytes()
             found[f"arguments of {pid}"] = Path(f"/proc/{pid}/cmdline").read_bytes()
             for number, part in enumerate(memory(pid)):
                 found[f"memory of {pid}, {number}"] = part
-        for folder in (child._private, Path(start._warm("derivatives")._library.name)):
+        for folder in (Path(f"/proc/{pid}/root{enclosure.HOME}") for pid in pids):
             for path in folder.rglob("*"):
                 if path.is_file():
                     found[str(path.relative_to(folder))] = path.read_bytes()
@@ -149,6 +149,7 @@ def test_the_search_would_find_what_is_there(dump):
     ]
     for needle in there:
         assert any(needle in data for where, data in dump.items() if where.startswith("memory")), needle
+    assert {"figures.py", "engine.py"} & set(dump), "the child's own folder"
 
 
 def test_nothing_of_the_course_is_in_the_child(dump):

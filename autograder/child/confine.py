@@ -1,114 +1,128 @@
-"""Takes from this process what grading a notebook does not need, as far as the system lets it."""
+"""What confines a child: the layers by name, and the smaller ones.
+
+`landlock`, `syscalls` and `enclosure` hold the larger ones. Each function says whether its layer holds.
+"""
 
 import ctypes
-import os
 import signal
 import sys
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Collection
+from typing import Any
 
 try:
     import resource
 except ImportError:  # Windows has none
     resource = None  # type: ignore[assignment]
 
-GIB = 1 << 30
-LIMITS = {  # of the resource module, with a hard stop for each
-    "RLIMIT_AS": 4 * GIB,
-    "RLIMIT_CORE": 0,
-    "RLIMIT_FSIZE": 64 << 20,
-    "RLIMIT_NOFILE": 256,
-    "RLIMIT_STACK": 64 << 20,
+# The layers, what each is for, and what to do where it is missing.
+LAYERS: dict[str, tuple[str, str]] = {
+    "limits": (
+        "bounds memory, processor time, threads and the size of files",
+        "grade on Linux or another system with setrlimit",
+    ),
+    "landlock": (
+        "leaves the child no file but the Python installation and its own folder",
+        "use Linux 5.13 or newer with Landlock enabled ('landlock' in the kernel's lsm= list); "
+        "in a container, a runtime whose seccomp profile lets landlock_* through (Docker 20.10.10 or newer)",
+    ),
+    "seccomp": (
+        "lets the child start no program, open no socket, and signal or trace nobody",
+        "install libseccomp 2.4 or newer (Debian and Ubuntu: libseccomp2; Fedora: libseccomp)",
+    ),
+    "namespaces": (
+        "hides every other process, the network, and all files that the child has no business with",
+        "allow user namespaces (sysctl user.max_user_namespaces above 0, "
+        "kernel.apparmor_restrict_unprivileged_userns=0), or grade as root; "
+        "a container needs 'docker run --security-opt seccomp=unconfined "
+        "--security-opt apparmor=unconfined' or Podman",
+    ),
+    "folder": (
+        "bounds the bytes and the number of files that the child can write, in memory that ends with it",
+        "as for namespaces: the folder is mounted in one",
+    ),
 }
 
-# From Linux' unshare(2), prctl(2) and landlock(7).
-CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUSER = 0x20000000, 0x40000000, 0x08000000, 0x10000000
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-RULE_PATH_BENEATH = 1
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
-RIGHTS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-NET_BIND_CONNECT, SCOPE_SOCKET_SIGNAL = 3, 3
+MIB = 1 << 20
+LIMITS = {  # of the resource module: a hard stop for each
+    "RLIMIT_AS": 2048 * MIB,
+    "RLIMIT_CORE": 0,
+    "RLIMIT_CPU": 900,  # a backstop: the grader's clock ends a child long before
+    "RLIMIT_FSIZE": 64 * MIB,
+    "RLIMIT_MEMLOCK": 0,
+    "RLIMIT_MSGQUEUE": 0,
+    "RLIMIT_NOFILE": 256,
+    "RLIMIT_STACK": 64 * MIB,
+}
+THREADS = 128
+
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+CAPABILITY_VERSION_3 = 0x20080522
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+def missing(layers: Collection[str]) -> dict[str, str]:
+    """Which of the layers are not among those that hold, each with what to do about it."""
+    return {name: advice for name, (_, advice) in LAYERS.items() if name not in layers}
 
 
-class _PathBeneath(ctypes.Structure):
-    _pack_ = 1
-    _fields_ = (("access", ctypes.c_uint64), ("fd", ctypes.c_int32))
+def limit_resources(alone: bool) -> bool:
+    """Bounds memory, time and files; threads as well where the child is counted `alone`.
 
-
-def limit_resources() -> list[str]:
-    """Bounds memory, files and core dumps; returns the layer's name where the system has it."""
+    Without a user namespace of its own, a limit of threads counts all processes of its user.
+    """
     if resource is None:
-        return []
-    for name, wanted in LIMITS.items():
-        kind = getattr(resource, name)
+        return False
+    limits = {**LIMITS, **({"RLIMIT_NPROC": THREADS} if alone else {})}
+    for name, wanted in limits.items():
+        kind = getattr(resource, name, None)
+        if kind is None:  # MSGQUEUE and others are Linux' own
+            continue
         _, hard = resource.getrlimit(kind)
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(kind, (most, most))
-    return ["limits"]
+    return True
 
 
-def enter_namespaces() -> list[str]:
-    """Moves into process, network and IPC namespaces of its own; returns the layer's name or [].
+def end_with_parent() -> None:
+    """Has the kernel kill this process when the one that started it ends."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
-    Forks: the caller goes on in the new process, the old one waits for it and ends as it ends.
-    Whatever the new process starts dies with it.
-    """
-    if not sys.platform.startswith("linux"):
-        return []
+
+def drop_privileges() -> None:
+    """Gives up every capability, for good: what is left is an ordinary process, even as root."""
     libc = ctypes.CDLL(None, use_errno=True)
-    spaces = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC
-    if libc.unshare(spaces) != 0 and libc.unshare(spaces | CLONE_NEWUSER) != 0:
-        return []
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    return ["namespaces"]
-
-
-def landlock(listable: Iterable[Path], readable: Iterable[Path], writable: Iterable[Path]) -> list[str]:
-    """Leaves no file but those below `readable` and `writable`; returns the layer's name or [].
-
-    Of what is below `listable` only the names can be seen. Where the kernel can, TCP, and signals and
-    abstract sockets to the outside, go as well.
-    """
-    if not sys.platform.startswith("linux"):
-        return []
-    libc = ctypes.CDLL(None, use_errno=True)
-    abi = libc.syscall(CREATE_RULESET, None, 0, 1)
-    if abi < 1:
-        return []
-    rights = RIGHTS_BY_ABI[max(version for version in RIGHTS_BY_ABI if version <= abi)]
-    rules = _Ruleset(rights, NET_BIND_CONNECT if abi >= 4 else 0, SCOPE_SOCKET_SIGNAL if abi >= 6 else 0)
-    size = 8 if abi < 4 else 16 if abi < 6 else 24
-    ruleset = libc.syscall(CREATE_RULESET, ctypes.byref(rules), size, 0)
-    if ruleset < 0:
-        return []
-    for path in listable:
-        _allow(libc, ruleset, path, READ_DIR)
-    for path in readable:
-        _allow(libc, ruleset, path, EXECUTE | READ_FILE | READ_DIR)
-    for path in writable:
-        _allow(libc, ruleset, path, rights)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    done = libc.syscall(RESTRICT_SELF, ruleset, 0) == 0
-    os.close(ruleset)
-    return ["landlock"] if done else []
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    libc.capset(header, (ctypes.c_uint32 * 6)())
 
 
-def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return  # what is not there needs no rule
-    if not path.is_dir():
-        rights &= EXECUTE | WRITE_FILE | READ_FILE
-    rule = _PathBeneath(rights, descriptor)
-    libc.syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, ctypes.byref(rule), 0)
-    os.close(descriptor)
+# What a notebook may not do is denied by seccomp; these say so in words, at the call that asks for it.
+PROGRAMS = frozenset(
+    ("os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.system", "subprocess.Popen", "pty.spawn")
+)
+NETWORK = frozenset(
+    ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
+)
+
+
+def word_denials() -> None:
+    """Has Python raise errors that a student understands where the kernel would deny it anyway."""
+    family = _unix_family()
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in PROGRAMS:
+            raise PermissionError("a notebook may not start other programs while it is graded")
+        if event in NETWORK or (event == "socket.__new__" and arguments[1] not in (family, -1)):
+            raise PermissionError("a notebook has no network while it is graded")
+
+    # Its line in a traceback is of no use to a student, nor is the place of this file.
+    hook.__code__ = hook.__code__.replace(co_filename="<grading>")
+    sys.addaudithook(hook)
+
+
+def _unix_family() -> int:
+    import socket  # noqa: PLC0415
+
+    return int(getattr(socket, "AF_UNIX", -1))

@@ -7,36 +7,140 @@ Requests and replies are JSON objects that carry the same `id`:
     {"do": "put", "source": ...}                      -> {}     runs code of the course, silently
     {"do": "mark"}                                    -> {}     remembers what every name means
     {"do": "settle", "names": [...]}                  -> {}     and puts back all but those names
+
+Before the first, the files that lie beside the notebook come in, and the names of the layers go out.
 """
 
+import base64
 import builtins
 import json
 import os
 import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..observe.run import observations
-from . import confine
+from . import confine, enclosure, landlock, syscalls
+
+# What notebooks import anyway: shared by all children, it costs each of them nothing.
+IMPORTED = (
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.pyplot",
+    "matplotlib_inline.backend_inline",
+    "numpy.random",
+)
 
 
-def main(listable: list[str], readable: list[str], private: str) -> None:
-    """Serves requests in the folder `private`; reads below `readable`, writes below `private`."""
-    requests, replies = _take_over_standard_streams()
-    layers = [*confine.limit_resources(), *confine.enter_namespaces()]
-    os.chdir(private)
-    folders = (list(map(Path, paths)) for paths in (listable, readable, [private, os.devnull]))
-    layers += confine.landlock(*folders)
-    _reply(replies, {"layers": layers})
+@dataclass(frozen=True)
+class Place:
+    """Where children run, as the near end has found it: paths, as texts.
 
-    from .shell import Shell  # noqa: PLC0415  (IPython is loaded when the process is confined)
+    Of `listable` only the names may be seen, `readable` may be read and `shown` exist at all, without
+    `hidden`; `library` holds this package's part, and an empty folder `root`.
+    """
 
+    library: str
+    listable: list[str]
+    readable: list[str]
+    shown: list[str]
+    hidden: list[str]
+
+
+class Ground:
+    """What children are forked from: all that can be got ready before there is a notebook."""
+
+    def __init__(self, place: Place) -> None:
+        """Enters the enclosure, in a new process, and loads what every notebook needs."""
+        self._place, self._library = place, Path(place.library)
+        shown = [*map(Path, place.shown), self._library / "autograder"]
+        self._enclosure = enclosure.enter(self._library / "root", shown, list(map(Path, place.hidden)))
+        self.folders = (
+            self._enclosure.folders
+        )  # whether a child's folder is in memory; else it is on the disk
+        if self.folders:
+            _settle_in(enclosure.HOME)
+        self.shell = _shell()
+        for module in sorted((self._library / "autograder" / "observe").glob("[a-z]*.py")):
+            import_module(f"autograder.observe.{module.stem}")
+        self._filters = syscalls.filters()
+        # One set of rules for all: it names the folder above the one that each child mounts.
+        self.rules = self._rules_for(enclosure.HOME.parent) if self.folders else None
+        if self.folders:
+            with suppress(OSError):  # an old kernel: Landlock still keeps children from writing
+                enclosure.seal()
+
+    def confine(self, private: str | None, files: dict[str, bytes]) -> list[str]:
+        """Puts this process, a child, into its folder with its files, behind every wall there is.
+
+        Returns the layers that hold. The folder is `private` where it cannot be in memory.
+        """
+        home = Path(private or enclosure.HOME)
+        if self.folders:
+            home = enclosure.HOME
+            enclosure.own_folder()
+        alone = self._enclosure.namespaces and enclosure.become_nobody()
+        _settle_in(home)
+        for name, data in files.items():
+            (home / name).write_bytes(data)
+        layers = {"namespaces": self._enclosure.namespaces, "folder": self.folders}
+        layers["limits"] = confine.limit_resources(alone)
+        if sys.platform.startswith("linux"):
+            confine.drop_privileges()
+            confine.end_with_parent()  # after the last change of rights, at which the kernel forgets it
+            rules = self.rules if self.folders else self._rules_for(home)
+            layers["landlock"] = landlock.restrict(rules)
+            layers["seccomp"] = syscalls.put_up(syscalls.filter_of(os.getpid()), self._filters)
+        if layers.get("seccomp"):
+            confine.word_denials()
+        return [name for name in confine.LAYERS if layers.get(name)]
+
+    def _rules_for(self, writable: Path) -> int | None:
+        readable = [*map(Path, self._place.readable), self._library / "autograder"]
+        return landlock.ruleset(map(Path, self._place.listable), readable, [writable, Path(os.devnull)])
+
+
+def _settle_in(home: Path) -> None:
+    """Makes `home` the working folder, and where programs write their own files."""
+    os.chdir(home)
+    os.environ.update(
+        dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "IPYTHONDIR", "MPLCONFIGDIR"), str(home))
+    )
+    tempfile.tempdir = None  # it is looked for again
+
+
+def _shell() -> Any:
+    from .shell import Shell  # noqa: PLC0415  (IPython is loaded in the enclosure)
+
+    for name in IMPORTED:
+        import_module(name)
     shell = Shell.instance(colors="nocolor", xmode="Context")
-    if "matplotlib.pyplot" in sys.modules:  # loaded before there was a shell to show its figures
-        shell.enable_matplotlib("inline")
-    sys.path.insert(0, private)
-    far = _Far(shell)
+    shell.enable_matplotlib("inline")
+    return shell
+
+
+def main(place: dict[str, list[str]], private: str) -> None:
+    """A child that is not forked: gets ready by itself, and serves."""
+    requests, replies = _take_over_standard_streams()
+    serve(Ground(Place(**place)), private, requests, replies)  # type: ignore[arg-type]
+
+
+def become(ground: Ground, private: str | None) -> None:
+    """Makes a forked process a child."""
+    serve(ground, private, *_take_over_standard_streams())
+
+
+def serve(ground: Ground, private: str | None, requests: BinaryIO, replies: BinaryIO) -> None:
+    """Confines this process and serves requests until they end."""
+    files = {name: base64.b64decode(data) for name, data in json.loads(requests.readline())["files"].items()}
+    layers = ground.confine(private, files)
+    _reply(replies, {"layers": layers})
+    sys.path.insert(0, os.getcwd())
+    far = _Far(ground.shell)
     for line in requests:
         request = json.loads(line)
         reply = getattr(far, request["do"])(request)

@@ -1,14 +1,12 @@
 """The near end: starts a child, asks it, bounds what comes back, ends it for good."""
 
+import base64
 import json
 import queue
 import secrets
-import shutil
-import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from .start import start
@@ -25,17 +23,16 @@ class Lost(Exception):
 class Child:
     """A process that runs student cells and observers and knows nothing of the answers.
 
-    `observers` is the module of `autograder.observe` that it may import, `files` what lies beside
-    the notebook. Use it as a context manager: at its end the process and its folders are gone.
+    `files` is what lies beside the notebook. Use it as a context manager: at its end the process and its
+    folder are gone. `layers` names what confines it, of confine.LAYERS.
     """
 
     def __init__(self, observers: str, files: Mapping[str, bytes]) -> None:
-        self._private = Path(tempfile.mkdtemp(prefix="autograder-"))
-        for name, data in files.items():
-            (self._private / name).write_bytes(data)
-        self._process = start(observers, self._private)
+        """Starts it; raises Lost where it does not get ready, and OSError where none can be had."""
+        self._process = start()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
+        self._send({"files": {name: base64.b64encode(data).decode() for name, data in files.items()}})
         self.layers: tuple[str, ...] = tuple(self._receive(START_SECONDS)["layers"])
 
     def __enter__(self) -> "Child":
@@ -47,9 +44,7 @@ class Child:
     def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
         """The reply to one request; raises Lost, and ends the child, where none comes in time."""
         token = secrets.token_hex(8)
-        line = json.dumps({**request, "id": token}).encode() + b"\n"
-        # A child that does not read must not stop us: if the line does not go through, no reply comes.
-        threading.Thread(target=self._write, args=(line,), daemon=True).start()
+        self._send({**request, "id": token})
         reply = self._receive(seconds)
         if reply.get("id") != token:
             self._lose("it meddled with the grading")
@@ -58,7 +53,11 @@ class Child:
     def close(self) -> None:
         """Ends the process and all it started, and removes its folder."""
         self._process.end()
-        shutil.rmtree(self._private, ignore_errors=True)
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        line = json.dumps(message).encode() + b"\n"
+        # A child that does not read must not stop us: if the line does not go through, no reply comes.
+        threading.Thread(target=self._write, args=(line,), daemon=True).start()
 
     def _write(self, line: bytes) -> None:
         with suppress(OSError, ValueError):  # the child is gone: _receive tells

@@ -10,161 +10,211 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 FORKS = sys.platform.startswith("linux")  # elsewhere a process with threads of the system's is not forked
 
+Library = tempfile.TemporaryDirectory[str]
+
 PACKAGE = Path(__file__).parents[1]
 OURS = ("near.py", "start.py", "__pycache__")  # of this room, not for the child
-SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
-SPAWN = (
+SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+RUN = (
     "import json, sys; sys.path.insert(0, sys.argv[1]); "
-    "from autograder.child.far import main; main(*json.loads(sys.argv[2]))"
-)
-WARM = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from autograder.child.warm import main; main(sys.argv[2], int(sys.argv[3]))"
+    "from autograder.child.{module} import main; main(*json.loads(sys.argv[2]))"
 )
 
 
-Library = tempfile.TemporaryDirectory[str]
+class NoStart(OSError):
+    """The process that children are forked from does not start, or does not stay."""
 
 
 @dataclass
 class Process:
     """A started child: its pipes, and how it is ended for good."""
 
-    pid: int
     requests: IO[bytes]
     replies: IO[bytes]
-    parent: "subprocess.Popen[bytes] | _Warm"
-    library: Library | None = None  # one of its own, to be removed with it
+    kill: Callable[[], None]
     _ended: bool = field(default=False)
 
     def end(self) -> None:
-        """Kills the process and its group, and waits until it is gone; the second time does nothing."""
+        """Kills the process and waits until it is gone; the second time does nothing."""
         if self._ended:
             return
         self._ended = True
-        if isinstance(self.parent, _Warm):
-            _kill_group(self.pid)  # a zombie keeps its id until its parent reaps it, so this is no other's
-            self.parent.reap(self.pid)
-        else:
-            _kill_group(self.pid) if os.name == "posix" else self.parent.kill()
-            self.parent.wait()
+        self.kill()
         for pipe in (self.requests, self.replies):
             with suppress(OSError):
                 pipe.close()
-        if self.library is not None:
-            self.library.cleanup()
 
 
-def _kill_group(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
+def start() -> Process:
+    """A new child, which waits for its files.
+
+    Raises NoStart where none can be had.
+    """
+    return _fork() if FORKS else _spawn()
 
 
-def start(observers: str, private: Path) -> Process:
-    """A child that imports `observers` of autograder.observe and writes below `private` alone."""
-    return _warm(observers).fork(private) if FORKS else _spawn(observers, private)
-
-
-def _spawn(observers: str, private: Path) -> Process:
-    library = _library(observers)
-    folders = json.dumps(_folders(library, private))
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-c", SPAWN, library.name, folders],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=_environment(private),
-        cwd=private,
-        start_new_session=True,
-    )
+def _spawn() -> Process:
+    library, private = _library(), Path(tempfile.mkdtemp(prefix="autograder-"))
+    process = _run("far", library, str(private), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    return Process(process.pid, process.stdin, process.stdout, process, library)
+
+    def kill() -> None:
+        if os.name == "posix":
+            with suppress(ProcessLookupError):  # a zombie keeps its id until it is waited for
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+        library.cleanup()
+        shutil.rmtree(private, ignore_errors=True)
+
+    return Process(process.stdin, process.stdout, kill)
+
+
+def _run(module: str, library: Library, more: object, **streams: Any) -> "subprocess.Popen[bytes]":
+    """Starts a module of the library, told where it is and one thing `more`."""
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            RUN.format(module=module),
+            library.name,
+            json.dumps([_place(library), more]),
+        ],
+        stderr=subprocess.DEVNULL,
+        env=_environment(library.name),
+        cwd=library.name,
+        start_new_session=True,
+        **streams,
+    )
+
+
+def _fork() -> Process:
+    """From the warm process; from a new one, where the last has been killed."""
+    try:
+        return _warm(os.getpid()).fork()
+    except NoStart:
+        _warm.cache_clear()
+        return _warm(os.getpid()).fork()
 
 
 @cache
-def _warm(observers: str) -> "_Warm":
-    return _Warm(observers)
+def _warm(owner: int) -> "_Warm":
+    """The warm process of the process `owner`: one that was forked from that does not share it."""
+    return _Warm()
 
 
 class _Warm:
     """The near end of a warm process, which lives as long as this one."""
 
-    def __init__(self, observers: str) -> None:
-        self._library = _library(observers)
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", WARM, self._library.name, observers, str(theirs.fileno())],
+        library = _library()
+        with library, theirs:  # what it needs of the library is loaded when it answers
+            descriptor = theirs.fileno()
+            self._process = _run(
+                "warm",
+                library,
+                descriptor,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=_environment(Path(self._library.name)),
-                cwd=self._library.name,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
+                pass_fds=[descriptor],
             )
+            theirs.close()
+            self._on_disk = not json.loads(self._receive())["folders"]
 
-    def fork(self, private: Path) -> Process:
+    def fork(self) -> Process:
         """A new child of the warm process."""
+        private = Path(tempfile.mkdtemp(prefix="autograder-")) if self._on_disk else None
         reads, requests = os.pipe()
         replies, writes = os.pipe()
-        start = {"folders": _folders(self._library, private), "environment": _environment(private)}
+        pipes = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
         try:
-            pid = self._ask(start, [reads, writes])
+            child = self._ask({"private": private and str(private)}, [reads, writes])
         finally:
             os.close(reads)
             os.close(writes)
-        return Process(pid, os.fdopen(requests, "wb"), os.fdopen(replies, "rb"), self)
 
-    def reap(self, pid: int) -> None:
-        """Has the warm process take note of its child's end, which frees the id."""
-        self._ask({"reap": pid}, [])
+        def kill() -> None:
+            with suppress(NoStart):  # the warm process is gone, and its children with it
+                self._ask({"end": child}, [])
+            if private is not None:
+                shutil.rmtree(private, ignore_errors=True)
+
+        return Process(*pipes, kill)
 
     def _ask(self, request: Mapping[str, object], descriptors: list[int]) -> int:
         with self._lock:
-            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
-            return int(self._control.recv(64))
+            try:
+                socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+            except OSError:
+                raise NoStart("the process that children are forked from is gone") from None
+            return int(self._receive())
+
+    def _receive(self) -> bytes:
+        try:
+            data = self._control.recv(100)
+        except OSError:
+            data = b""
+        if not data:
+            self._process.wait()
+            raise NoStart("the process that children are forked from is gone")
+        return data
 
 
-def _library(observers: str) -> Library:
+def _library() -> Library:
     """A folder with the part of the package that a child may import."""
     folder = Library(prefix="autograder-library-")
     package = Path(folder.name) / "autograder"
-    shutil.copytree(PACKAGE / "child", package / "child", ignore=shutil.ignore_patterns(*OURS))
-    (package / "observe").mkdir()
-    for name in ("__init__", "plain", "run", observers):
-        shutil.copyfile(PACKAGE / "observe" / f"{name}.py", package / "observe" / f"{name}.py")
+    for room in ("child", "observe"):
+        shutil.copytree(PACKAGE / room, package / room, ignore=shutil.ignore_patterns(*OURS))
     (package / "__init__.py").touch()
+    (Path(folder.name) / "root").mkdir()
     return folder
 
 
-def _folders(library: Library, private: Path) -> list[object]:
-    """What far.main is told: folders whose names may be listed, that may be read, that may be written."""
-    installed = [str(path) for path in _installed()]
-    return [installed, [library.name, *map(str, _readable())], str(private)]
+def _place(library: Library) -> dict[str, object]:
+    """What far.Place is made of."""
+    return {
+        "library": library.name,
+        "listable": [str(path) for path in _installed()],
+        "readable": [str(path) for path in _readable()],
+        "shown": [str(path) for path in _roots()],
+        "hidden": [str(path) for path in _hidden()],
+    }
 
 
 def _installed() -> set[Path]:
     return {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")}
 
 
+def _hidden() -> set[Path]:
+    """What lies among the installed packages and tells about the answers."""
+    return {PACKAGE, *(folder / "nbgrader" for folder in _installed())}
+
+
+def _roots() -> set[Path]:
+    """The Python installation and what it needs of the system."""
+    return {*map(Path, (*SYSTEM, *DEVICES)), Path(sys.base_prefix), Path(sys.prefix)}
+
+
 @cache
 def _readable() -> tuple[Path, ...]:
     """The Python installation and what it needs of the system, without this package and nbgrader."""
-    hidden = {PACKAGE, *(folder / "nbgrader" for folder in _installed())}
-    roots = {*map(Path, SYSTEM), Path(sys.base_prefix), Path(sys.prefix)}
-    return tuple(path for root in sorted(roots) for path in _without(root, hidden))
+    return tuple(path for root in sorted(_roots()) for path in _without(root, _hidden()))
 
 
 def _without(root: Path, hidden: Iterable[Path]) -> list[Path]:
@@ -176,14 +226,13 @@ def _without(root: Path, hidden: Iterable[Path]) -> list[Path]:
     return [path for child in root.iterdir() for path in _without(child, hidden)]
 
 
-def _environment(private: Path) -> dict[str, str]:
+def _environment(home: str) -> dict[str, str]:
     """What the child's processes are told: nothing of the grader's own environment."""
     kept = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
     given = {name: os.environ[name] for name in kept if name in os.environ}
-    here = str(private)
     return {
         **given,
-        **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "IPYTHONDIR", "MPLCONFIGDIR"), here),
+        **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "IPYTHONDIR", "MPLCONFIGDIR"), home),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
         "PYTHONHASHSEED": "0",

@@ -1,69 +1,78 @@
-"""A process that has imported what every notebook needs and forks a child for each request.
+"""A process that has got ready what every notebook needs and forks a child for each request.
 
-It holds nothing of the course. A request is a JSON object: the arguments of far.main and the new
-environment, with two descriptors beside it, where the child reads its requests and where it replies;
-or a child's id to `reap`, once it has been killed. The answer is the child's id.
+It holds nothing of the course. A request is a JSON object, with two descriptors beside it where the child
+reads its requests and where it replies: the child's private folder, or none where it is in memory. Or it is a
+child's id to `end`. The answer is the child's id. It ends when its control socket does, and with it all that
+it has forked.
 """
 
+import gc
 import json
 import os
+import signal
 import socket
 import sys
-from importlib import import_module
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from . import far
+from . import enclosure, far
 
-# What notebooks import anyway: shared by all children, it costs each of them nothing.
-IMPORTED = (
-    "autograder.child.shell",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.pyplot",
-    "matplotlib_inline.backend_inline",
-)
-
-REQUEST_LIMIT = 1_000_000
+REQUEST_LIMIT = 100_000
 
 
-def main(observers: str, control: int) -> None:
-    """Serves requests from the socket `control` until it closes.
-
-    `observers` is loaded here as well, so that no child can change it for the next.
-    """
-    for name in (*IMPORTED, f"autograder.observe.{observers}"):
-        import_module(name)
+def main(place: dict[str, Any], control: int) -> None:
+    """Serves requests from the socket `control` until it closes."""
+    processes = os.open("/proc", os.O_DIRECTORY)  # it cannot be opened any more from where we go
+    ground = far.Ground(far.Place(**place))
+    assert _threads(processes) == 1, "a process with threads cannot be forked safely"
+    os.close(processes)
+    gc.collect()
+    gc.freeze()  # else a child's first collection would copy all of this
     with socket.socket(fileno=control) as requests:
+        requests.sendall(json.dumps({"folders": ground.folders}).encode())
         while True:
             data, descriptors, _, _ = socket.recv_fds(requests, REQUEST_LIMIT, 2)
             if not data:
                 return
             request = json.loads(data)
-            if "reap" in request:
-                child, _ = os.waitpid(request["reap"], 0)
-            else:
-                child = os.fork()
-            if child == 0:
+            if "end" in request:
+                child = _end(request["end"])
+            elif (child := os.fork()) == 0:
                 requests.close()
-                _become_child(request, *descriptors)
+                _become_child(ground, request, *descriptors)
             for descriptor in descriptors:
                 os.close(descriptor)
             requests.sendall(f"{child}\n".encode())
 
 
-def _become_child(request: dict[str, Any], reads: int, writes: int) -> None:
-    os.setsid()
-    os.environ.clear()
-    os.environ.update(request["environment"])
-    np.random.seed()  # the standard library's generator sees to itself
-    os.dup2(reads, 0)
-    os.dup2(writes, 1)
-    os.close(reads)
-    os.close(writes)
+def _threads(processes: int) -> int:
+    """How many threads this process has, libraries' own among them."""
+    tasks = os.open("self/task", os.O_DIRECTORY, dir_fd=processes)
     try:
-        far.main(*request["folders"])
+        return len(os.listdir(tasks))
+    finally:
+        os.close(tasks)
+
+
+def _end(child: int) -> int:
+    """Kills a child and all that it may have started, and waits until it is gone."""
+    for kill in (os.killpg, os.kill):  # just forked, it leads no group yet
+        with suppress(ProcessLookupError):
+            kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return child
+
+
+def _become_child(ground: far.Ground, request: dict[str, Any], reads: int, writes: int) -> None:
+    try:
+        os.setsid()
+        os.dup2(reads, 0)
+        os.dup2(writes, 1)
+        enclosure.close_all_but(0, 1, 2, ground.rules)
+        np.random.seed()  # the standard library's generator sees to itself
+        far.become(ground, request["private"])
     finally:
         sys.stdout = sys.stderr = None
         os._exit(0)
