@@ -71,9 +71,9 @@ def _exporter() -> "Pages":
 
 
 def configure_pages(c: Config) -> None:
-    """Has HTML exporters make our pages."""
-    c.HTMLExporter.template_name = "graded"
-    c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
+    """Has our exporter make our pages, and leaves to others theirs: Formgrader marks on a page of its own."""
+    c.Pages.template_name = "graded"
+    c.Pages.extra_template_basedirs = [str(TEMPLATES)]
 
 
 class Pages(HTMLExporter):
