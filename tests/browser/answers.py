@@ -1,6 +1,7 @@
 """The student's notebooks with the source's answers in their cells."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from autograder.course import Assignment, Course
@@ -16,10 +17,10 @@ def answers_of(course: Course, one: Assignment) -> dict[str, str]:
     }
 
 
-def solved(course: Course, one: Assignment) -> dict[str, Any]:
-    """The student's notebook of `one` as it is when everything is answered."""
+def solved(course: Course, one: Assignment, others: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The student's notebook of `one` when everything is answered: as in the source, but for `others`."""
     notebook = json.loads(course.released(one).read_text(encoding="utf-8"))
-    answers = answers_of(course, one)
+    answers = answers_of(course, one) | dict(others or {})
     for cell in notebook["cells"]:
         if cell["id"] in answers:
             cell["source"] = answers.pop(cell["id"])

@@ -1,10 +1,21 @@
 """What the browser complains about: errors in its console, uncaught exceptions, calls of the network."""
 
+import re
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Route, WebError
 
-HARMLESS: dict[str, str] = {}  # exact text of a message: why nothing is wrong
+MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/2.7.7/latest.js?config=TeX-AMS_CHTML-full,Safe"
+WITHOUT = "nbconvert's and Formgrader's pages fetch MathJax; without a network formulas stay in TeX"
+SANDBOXED = "Blocked script execution in 'BLOB' because the document's frame is sandboxed and the 'allow-scripts' permission is not set. (BLOB)"
+BLOB = re.compile(r"blob:http://127\.0\.0\.1:\d+/[0-9a-f-]{36}")  # a new one each time
+# The exact text of a complaint, and why nothing is wrong.
+HARMLESS = {
+    f"asked the network for {MATHJAX}": WITHOUT,
+    f"Failed to load resource: net::ERR_FAILED ({MATHJAX})": WITHOUT,
+    "uncaught: MathJax is not defined": WITHOUT,
+    SANDBOXED: "JupyterLab shows an HTML file without its scripts until the reader trusts it",
+}
 
 
 class Console:
@@ -25,12 +36,16 @@ class Console:
         return taken
 
     def _message(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and message.text not in HARMLESS:
-            self._complaints.append(f"{message.text} ({message.location.get('url')})")
+        if message.type == "error":
+            self._complain(f"{message.text} ({message.location.get('url')})")
 
     def _error(self, error: WebError) -> None:
-        self._complaints.append(f"uncaught: {error.error}")
+        self._complain(f"uncaught: {error.error}")
 
     def _stop(self, route: Route) -> None:
-        self._complaints.append(f"asked the network for {route.request.url}")
+        self._complain(f"asked the network for {route.request.url}")
         route.abort()
+
+    def _complain(self, complaint: str) -> None:
+        if BLOB.sub("BLOB", complaint) not in HARMLESS:
+            self._complaints.append(complaint)

@@ -44,25 +44,22 @@ class TestAnswered:
         assert errors(lab.cells()) == []
 
     def test_validates(self, lab: Lab, answered: Assignment, screenshots: Path) -> None:
-        assert "Success! Your notebook passes all the tests." in lab.validated()
-        lab.page.screenshot(path=screenshots / f"{answered.name}.png")
+        said = lab.validated(screenshots / f"{answered.name}-validated.png")
+        assert "Success! Your notebook passes all the tests." in said
 
 
 def test_a_mistake_typed_in_is_explained_and_its_mending_accepted(lab: Lab, screenshots: Path) -> None:
     one = assignment("01-derivatives")
     folder = lab.server.folder / "typed"
     shutil.copytree(COURSE.release / one.name, folder)
-    notebook = solved(COURSE, one)
-    (untouched,) = [cell for cell in notebook["cells"] if cell["id"] == "derivative-square"]
-    untouched["source"] = "def d_square(x):\n    raise NotImplementedError()"
-    lab.server.save(f"typed/{one.file}", notebook)
+    untouched = {"derivative-square": "def d_square(x):\n    raise NotImplementedError()"}
+    lab.server.save(f"typed/{one.file}", solved(COURSE, one, untouched))
     lab.open(f"typed/{one.file}")
     try:
         lab.replace_last_line("derivative-square", "return x ** 2")
-        said = lab.validated()
-        lab.page.screenshot(path=screenshots / "mistake.png")
+        said = lab.validated(screenshots / "mistake.png")
         lab.replace_last_line("derivative-square", "return 2 * x")
-        mended = lab.validated()
+        mended = lab.validated(screenshots / "mended.png")
     finally:
         lab.close()
     assert "At 3 the quotients 6.1, 6.01, 6.001 ... settle on 6; yours is 9." in said

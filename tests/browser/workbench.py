@@ -1,6 +1,7 @@
 """JupyterLab as someone who sits before it sees it, and a few looks behind the page."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -93,12 +94,13 @@ class Lab:
         self.page.keyboard.press("Shift+Enter")
         self.page.wait_for_function(RAN, arg=[name, before])
 
-    def validated(self) -> str:
-        """What nbgrader's Validate button says of the open notebook."""
+    def validated(self, picture: Path) -> str:
+        """What nbgrader's Validate button says of the open notebook; `picture` shows it."""
         self.page.get_by_role("button", name="Validate").click()
         result = self.page.locator(".jp-Dialog", has_text="Validation Results")
         expect(result).to_be_visible()
         said = result.locator(".jp-Dialog-body").inner_text()
+        self.page.screenshot(path=picture)
         result.get_by_role("button").first.click()
         expect(result).to_have_count(0)
         return said
