@@ -20,6 +20,10 @@ class Lost(Exception):
     """The child died, fell silent past its time, or sent what is no reply; it is gone."""
 
 
+class Killed(Lost):
+    """The child was killed, from outside: by a person, or by a system short of memory. Not by what it ran."""
+
+
 class Child:
     """A process that runs student cells and observers and knows nothing of the answers.
 
@@ -76,6 +80,8 @@ class Child:
         except queue.Empty:
             self._lose(f"it did not finish within {seconds:g} seconds")
         if not line:
+            if self._process.end():
+                raise Killed("the process it ran in was killed")
             self._lose("it ended the process it ran in")
         if not line.endswith(b"\n"):
             self._lose("it sent back more than any answer needs")

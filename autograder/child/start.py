@@ -41,18 +41,22 @@ class Process:
 
     requests: IO[bytes]
     replies: IO[bytes]
-    kill: Callable[[], None]
+    kill: Callable[[], bool]
     _ended: bool = field(default=False)
 
-    def end(self) -> None:
-        """Kills the process and waits until it is gone; the second time does nothing."""
+    def end(self) -> bool:
+        """Kills the process and waits until it is gone; the second time does nothing.
+
+        Returns whether it was killed, by us or by others: it has no way to do that itself.
+        """
         if self._ended:
-            return
+            return False
         self._ended = True
-        self.kill()
+        killed = self.kill()
         for pipe in (self.requests, self.replies):
             with suppress(OSError):
                 pipe.close()
+        return killed
 
 
 def start() -> Process:
@@ -69,15 +73,16 @@ def _spawn() -> Process:
     assert process.stdin is not None
     assert process.stdout is not None
 
-    def kill() -> None:
+    def kill() -> bool:
         if os.name == "posix":
             with suppress(ProcessLookupError):  # a zombie keeps its id until it is waited for
                 os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-        process.wait()
+        status = process.wait()
         library.cleanup()
         shutil.rmtree(private, ignore_errors=True)
+        return status == -signal.SIGKILL
 
     return Process(process.stdin, process.stdout, kill)
 
@@ -148,11 +153,14 @@ class _Warm:
             os.close(reads)
             os.close(writes)
 
-        def kill() -> None:
-            with suppress(NoStart):  # the warm process is gone, and its children with it
-                self._ask({"end": child}, [])
+        def kill() -> bool:
+            try:
+                killed = self._ask({"end": child}, []) == signal.SIGKILL
+            except NoStart:  # the warm process has been killed, and its children with it
+                killed = True
             if private is not None:
                 shutil.rmtree(private, ignore_errors=True)
+            return killed
 
         return Process(*pipes, kill)
 

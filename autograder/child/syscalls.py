@@ -9,6 +9,7 @@ and names no other process.
 import ctypes
 import errno
 import os
+import signal
 import sys
 import tempfile
 
@@ -162,13 +163,17 @@ def filters() -> bytes | None:
 
 
 def filter_of(process: int) -> bytes | None:
-    """The program of one child: it signals itself, and no other."""
+    """The program of one child: it signals itself, and no other.
+
+    Nor does it kill itself, so that a child that was killed is known to have been killed by others.
+    """
     lib = _library()
     if lib is None:
         return None
     made = _Filter(lib, ALLOW)
-    for name in ("kill", "tgkill"):
+    for name, signal_argument in (("kill", 1), ("tgkill", 2)):
         made.rule(_denied(errno.EPERM), name, (0, NOT_EQUAL, process, 0))
+        made.rule(_denied(errno.EPERM), name, (signal_argument, EQUAL, signal.SIGKILL, 0))
     return made.program()
 
 

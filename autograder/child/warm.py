@@ -1,9 +1,9 @@
 """A process that has got ready what every notebook needs and forks a child for each request.
 
 It holds nothing of the course. A request is a JSON object, with two descriptors beside it where the child
-reads its requests and where it replies: the child's private folder, or none where it is in memory. Or it is a
-child's id to `end`. The answer is the child's id. It ends when its control socket does, and with it all that
-it has forked.
+reads its requests and where it replies: the child's private folder, or none where it is in memory. Or it is
+a child's id to `end`. The answer is the child's id, or the signal that ended it, 0 for none. It ends when its
+control socket does, and with it all that it has forked.
 """
 
 import gc
@@ -38,13 +38,13 @@ def main(place: dict[str, Any], control: int) -> None:
                 return
             request = json.loads(data)
             if "end" in request:
-                child = _end(request["end"])
-            elif (child := os.fork()) == 0:
+                answer = _end(request["end"])
+            elif (answer := os.fork()) == 0:
                 requests.close()
                 _become_child(ground, request, *descriptors)
             for descriptor in descriptors:
                 os.close(descriptor)
-            requests.sendall(f"{child}\n".encode())
+            requests.sendall(f"{answer}\n".encode())
 
 
 def _threads(processes: int) -> int:
@@ -57,12 +57,12 @@ def _threads(processes: int) -> int:
 
 
 def _end(child: int) -> int:
-    """Kills a child and all that it may have started, and waits until it is gone."""
+    """Kills a child and all that it may have started, and waits until it is gone; says of which signal."""
     for kill in (os.killpg, os.kill):  # just forked, it leads no group yet
         with suppress(ProcessLookupError):
             kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return child
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
 def _become_child(ground: far.Ground, request: dict[str, Any], reads: int, writes: int) -> None:
