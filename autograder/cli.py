@@ -67,6 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_where(one)
     one.set_defaults(run=_feedback)
 
+    one = commands.add_parser("doctor", help="what this machine has for grading, and what is missing")
+    one.add_argument("--json", action="store_true", help="one object, for programs")
+    one.set_defaults(run=_doctor)
+
     one = commands.add_parser("demo", help="a made class through nbgrader's whole cycle")
     one.add_argument("--folder", type=Path, default=Path("demo"), help="where; it is made anew")
     one.add_argument("--students", type=int, default=24, metavar="N")
@@ -158,6 +162,14 @@ def _feedback(options: argparse.Namespace) -> int:
     from .office import make_feedback
 
     return make_feedback(course, Order(assignments, options.student), crew, options.db)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import diagnose
+
+    found = diagnose()
+    print(json.dumps(found.as_json()) if options.json else found.as_text())
+    return 0 if found.able else 1
 
 
 def _demo(options: argparse.Namespace) -> int:
