@@ -9,6 +9,8 @@ import pytest
 from autograder.course import ASSIGNMENTS, Assignment, assignment, find_course
 
 from .answers import solved
+from .axe import grave_findings
+from .exploration import deaf_sliders, explorations
 from .workbench import Lab, errors
 
 COURSE = find_course()
@@ -27,7 +29,7 @@ def test_untouched_nothing_fails_but_what_is_to_be_done(lab: Lab, one: Assignmen
     assert {name for _, name, _ in raised} == {"NotImplementedError"}, raised
 
 
-@pytest.fixture(scope="module", params=ASSIGNMENTS, ids=lambda one: one.name)
+@pytest.fixture(scope="class", params=ASSIGNMENTS, ids=lambda one: one.name)
 def answered(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Assignment]:
     """An assignment whose notebook is open, with everything answered and run."""
     one = request.param
@@ -42,6 +44,19 @@ def answered(request: pytest.FixtureRequest, lab: Lab) -> Iterator[Assignment]:
 class TestAnswered:
     def test_runs_without_an_error(self, lab: Lab, answered: Assignment) -> None:
         assert errors(lab.cells()) == []
+
+    def test_its_exploration_answers_the_keyboard(
+        self, lab: Lab, answered: Assignment, screenshots: Path
+    ) -> None:
+        found = explorations(lab)
+        assert found, f"{answered.name} has no exploration"
+        for number, exploration in enumerate(found):
+            exploration.screenshot(path=screenshots / f"{answered.name}-exploration-{number}.png")
+            assert deaf_sliders(exploration) == []
+
+    def test_its_exploration_keeps_nobody_out(self, lab: Lab, answered: Assignment) -> None:
+        for _ in explorations(lab):
+            assert grave_findings(lab.page, ".exploration") == []
 
     def test_validates(self, lab: Lab, answered: Assignment, screenshots: Path) -> None:
         said = lab.validated(screenshots / f"{answered.name}-validated.png")

@@ -10,8 +10,10 @@ from .served import Served
 
 PATIENCE = 90_000  # milliseconds; what is waited for comes in a few seconds on an idle machine
 
-OPEN = """async path => {
-    const widget = await jupyterapp.commands.execute('docmanager:open', {path});
+OPEN = "path => jupyterapp.commands.execute('docmanager:open', {path}).then(() => null)"
+
+READY = """async () => {
+    const widget = jupyterapp.shell.currentWidget;
     await widget.context.ready;
     await widget.sessionContext.ready;
     await widget.revealed;
@@ -50,17 +52,22 @@ CLOSE = """async () => {
 
 
 class Lab:
-    """A page with JupyterLab in it, and at most one notebook open."""
+    """A page with JupyterLab in it, or at another `path` Notebook 7, and at most one notebook open."""
 
-    def __init__(self, page: Page, server: Served) -> None:
+    def __init__(self, page: Page, server: Served, path: str = "lab") -> None:
         self.page, self.server = page, server
-        page.goto(server.page("lab"))
+        page.goto(server.page(path))
         page.wait_for_function("window.jupyterapp && window.jupyterapp.restored.then(() => true)")
 
     def open(self, path: str) -> None:
         """Opens a notebook and waits for its kernel."""
         self.page.evaluate(OPEN, path)
+        self.ready()
+
+    def ready(self) -> None:
+        """Waits for the open notebook's cells and its kernel."""
         expect(self.page.locator(".jp-NotebookPanel:visible .jp-Cell").first).to_be_visible()
+        self.page.evaluate(READY)
 
     def close(self) -> None:
         """Closes the notebook as it is, and ends its kernel."""

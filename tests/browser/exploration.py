@@ -1,0 +1,58 @@
+"""An exploration on a page: its sliders, its picture, and the line that a screen reader speaks."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Locator, expect
+
+from .workbench import Lab
+
+MARK = re.compile(r"""class=["']?[^"'>]*\bexploration\b""")
+STEPS = 10  # keys pressed before a slider counts as one that does nothing
+
+SEEN = """node => ({
+    picture: Array.from(node.querySelectorAll('svg, img, canvas'), part =>
+        part instanceof HTMLCanvasElement ? part.toDataURL() : part.outerHTML).join(),
+    spoken: Array.from(node.querySelectorAll('[aria-live]'), part => part.textContent.trim()).join(' '),
+})"""
+
+# Two pictures later, all that one key changes has been drawn.
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def explorations(lab: Lab) -> list[Locator]:
+    """The explorations among the outputs of the open notebook; scrolls to the last of them."""
+    holders = [cell["id"] for cell in lab.cells() if _explores(cell)]
+    return [lab.cell(name).locator(".exploration").first for name in holders]
+
+
+def _explores(cell: dict[str, Any]) -> bool:
+    pages = ["".join(output.get("data", {}).get("text/html", "")) for output in cell.get("outputs", [])]
+    return any(MARK.search(page) for page in pages)
+
+
+def deaf_sliders(exploration: Locator) -> list[str]:
+    """Moves each slider by its keys; names those that change not both the picture and the spoken line."""
+    sliders = exploration.locator("input[type=range]")
+    expect(sliders.first).to_be_visible()
+    return [
+        _name(slider) for slider in sliders.all() if slider.is_visible() and not _answers(slider, exploration)
+    ]
+
+
+def _answers(slider: Locator, exploration: Locator) -> bool:
+    before = exploration.evaluate(SEEN)
+    assert before["spoken"], "an exploration without a line to speak"
+    at_the_end = slider.evaluate("slider => Number(slider.value) >= Number(slider.max)")
+    slider.focus()
+    for _ in range(STEPS):
+        slider.press("ArrowLeft" if at_the_end else "ArrowRight")
+        exploration.evaluate(DRAWN)
+        now = exploration.evaluate(SEEN)
+        if now["picture"] != before["picture"] and now["spoken"] != before["spoken"]:
+            return True
+    return False
+
+
+def _name(slider: Locator) -> str:
+    return slider.evaluate("slider => slider.labels[0]?.textContent || slider.ariaLabel || slider.outerHTML")
