@@ -21,7 +21,7 @@ from .child.near import Child, Lost
 from .course import Assignment, Course, CourseError, laid_beside
 from .exercise import Exercise, Notebook, is_right
 from .exercises import declared
-from .grade import SECONDS, Graded, grade, observer_module, observer_name
+from .grade import SECONDS, Graded, grade, observer_name
 
 SEED = "audit"
 MUTANT_SEEDS = ("audit", "second", "third")
@@ -205,7 +205,7 @@ class _Bench:
         self._child.close()
 
     def _start(self) -> Child:
-        child = Child(observer_module(self._exercise), self._files)
+        child = Child(self._files)
         earlier = self._notebook.exercises[: self._notebook.exercises.index(self._exercise)]
         given = self._notebook.given.replace("autograder.beside.", "")
         for code in (given, *(code for one in earlier for code in (one.reference, one.attach))):

@@ -140,7 +140,7 @@ def layers() -> tuple[Layer, ...]:
 def _layer(name: str, secret: Path) -> Layer:
     purpose, advice = LAYERS[name]
     try:
-        with Child("derivatives", {}) as child:
+        with Child({}) as child:
             holds = name in child.layers
             code = f"SECRET = {str(secret)!r}\n{TRIALS[name]}"
             error = child.ask(SECONDS, do="run", source=code, rescue=False)["error"] if holds else None

@@ -66,17 +66,13 @@ def grade(
 
 def warm_up() -> None:
     """Starts what children are started from, which takes longer than any of them."""
-    Child("derivatives", {}).close()
-
-
-def observer_module(exercise: Exercise) -> str:
-    """The module of autograder.observe that the exercise's observer is in."""
-    return exercise.observe.__module__.rsplit(".", 1)[-1]
+    Child({}).close()
 
 
 def observer_name(exercise: Exercise) -> str:
     """What the child knows the exercise's observer by."""
-    return f"{observer_module(exercise)}.{exercise.observe.__name__}"
+    module = exercise.observe.__module__.rsplit(".", 1)[-1]
+    return f"{module}.{exercise.observe.__name__}"
 
 
 def _grade_id(cell: NotebookNode) -> str:
@@ -223,7 +219,7 @@ class _Run:
         return self._child.layers
 
     def _start(self) -> Child:
-        return Child(observer_module(self.declarations.exercises[0]), self._files)
+        return Child(self._files)
 
     def ask(self, do: str, **fields: Any) -> dict[str, Any]:
         """One request to the child, remembered for a replay unless it only looks."""

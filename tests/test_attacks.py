@@ -6,6 +6,7 @@ outside. An attack that gets what it wants raises BREACH (TOOLS spell it in two)
 
 import ctypes
 import os
+import platform
 import signal
 import socket
 import sys
@@ -243,6 +244,25 @@ NETWORK = {
     "a server": "import http.server\nfails(http.server.HTTPServer, ('127.0.0.1', 0), None)",
 }
 
+# Machine code that calls the kernel by itself: a process is started, or, by the rules of another architecture,
+# the process asked for its id. The answer comes back where the call is let through.
+CODE = """
+import mmap
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(bytes.fromhex('b8' '{number}' '{call}' 'c3'))
+entry = ctypes.addressof(ctypes.c_char.from_buffer(page))
+done = ctypes.CFUNCTYPE(ctypes.c_int)(entry)()
+if done == 0: os._exit(0)
+if done > 0: breach(done)
+"""
+MACHINE = {
+    "its own machine code": CODE.format(number="39000000", call="0f05"),  # fork
+    "calls of 32 bits": CODE.format(number="14000000", call="cd80"),  # getpid by int 0x80
+    "calls of x32": CODE.format(number="27000040", call="0f05"),
+}
+
+ON_THIS_MACHINE = MACHINE if platform.machine() == "x86_64" else {}
+
 # These go for the points themselves. `return 1` is wrong: the slope of x squared is not 1 everywhere.
 POINTS = {
     "text that looks like a score": "print('1.0\\n2\\n')\nfrom IPython.display import display\ndisplay(2)\nsys.displayhook(2)",
@@ -297,7 +317,7 @@ SABOTAGE_IN_THE_CELL = {
 ATTACKS: dict[str, str] = {
     **{
         name: body(code)
-        for group in (STARTS, BOUNDS, FILES, PROCESSES, KERNEL, NETWORK, POINTS)
+        for group in (STARTS, BOUNDS, FILES, PROCESSES, KERNEL, NETWORK, POINTS, ON_THIS_MACHINE)
         for name, code in group.items()
     },
     **{name: body(code) for name, code in ENDLESS.items()},
@@ -487,11 +507,11 @@ def ask_and(child: Child, act: Callable[[], None], code: str = "while True: pass
 
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["outer", "warm", "child"])
 def test_a_child_that_others_kill_is_known_and_replaced(warm, which):
-    with Child("derivatives", {}) as child:
+    with Child({}) as child:
         processes = [warm, *descendants(warm)]
         with pytest.raises(Killed):
             ask_and(child, lambda: os.kill(processes[which], signal.SIGKILL))
-    with Child("derivatives", {}) as child:
+    with Child({}) as child:
         assert child.ask(PATIENCE, do="run", source="1", rescue=False)["error"] is None
     until(lambda: not any(alive(pid) for pid in processes[which:]))
 
@@ -507,7 +527,7 @@ def test_a_child_that_others_kill_is_known_and_replaced(warm, which):
     ],
 )
 def test_a_child_that_ends_by_itself_was_not_killed(code):
-    with Child("derivatives", {}) as child, pytest.raises(Lost) as lost:
+    with Child({}) as child, pytest.raises(Lost) as lost:
         child.ask(PATIENCE, do="run", source=code, rescue=False)
     assert not isinstance(lost.value, Killed)
 
@@ -521,7 +541,7 @@ def resident(pid: int) -> int:
 def test_the_warm_process_does_not_grow(warm):
     def use(times: int) -> tuple[int, int]:
         for _ in range(times):
-            Child("derivatives", {}).close()
+            Child({}).close()
         (pid,) = descendants(warm)
         return pid, len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
@@ -535,7 +555,7 @@ def test_two_children_draw_other_random_numbers():
     code = "import random, numpy\nx = [random.random(), numpy.random.random(), numpy.random.default_rng().random()]\nx"
     seen = []
     for _ in range(2):
-        with Child("derivatives", {}) as child:
+        with Child({}) as child:
             (output,) = child.ask(PATIENCE, do="run", source=code, rescue=False)["outputs"]
             seen += output["data"]["text/plain"].strip("[]").split(", ")
     assert len(set(seen)) == 6
@@ -544,7 +564,7 @@ def test_two_children_draw_other_random_numbers():
 def test_the_files_beside_the_notebook_are_the_child_s_own():
     code = "import os\nassert sorted(os.listdir()) == ['a.py', 'b.bin']\nopen('a.py', 'a').write('x = 2')\nimport a\na.x"
     for _ in range(2):
-        with Child("derivatives", {"a.py": b"x = 1\n", "b.bin": bytes(range(256))}) as child:
+        with Child({"a.py": b"x = 1\n", "b.bin": bytes(range(256))}) as child:
             reply = child.ask(PATIENCE, do="run", source=code, rescue=False)
             assert reply["error"] is None
             assert reply["outputs"][-1]["data"]["text/plain"] == "2"
@@ -566,7 +586,7 @@ signal.signal(signal.SIGUSR1, lambda *a: hits.append(1)); os.kill(os.getpid(), s
 np.linalg.svd(np.random.rand(200, 200))
 figure, axes = plt.subplots(); axes.plot([1, 2]); figure.savefig('x.svg'); plt.close(figure)
 """
-    with Child("derivatives", {}) as child:
+    with Child({}) as child:
         reply = child.ask(PATIENCE, do="run", source=code, rescue=False)
     assert reply["error"] is None
 
@@ -584,7 +604,7 @@ figure, axes = plt.subplots(); axes.plot([1, 2]); figure.savefig('x.svg'); plt.c
     ],
 )
 def test_what_is_denied_is_said_in_words(code, words):
-    with Child("derivatives", {}) as child:
+    with Child({}) as child:
         if "seccomp" not in child.layers:
             pytest.skip("seccomp is missing here")
         error = child.ask(PATIENCE, do="run", source=code, rescue=False)["error"]

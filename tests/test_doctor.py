@@ -42,7 +42,7 @@ def held(found: dict) -> set[str]:
 
 
 def held_here() -> set[str]:
-    with Child("derivatives", {}) as child:
+    with Child({}) as child:
         return set(child.layers)
 
 

@@ -31,7 +31,7 @@ class Child:
     folder are gone. `layers` names what confines it, of confine.LAYERS.
     """
 
-    def __init__(self, observers: str, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes]) -> None:
         """Starts it; raises Lost where it does not get ready, and OSError where none can be had."""
         self._process = start()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()

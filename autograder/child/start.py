@@ -23,7 +23,10 @@ Library = tempfile.TemporaryDirectory[str]
 
 PACKAGE = Path(__file__).parents[1]
 OURS = ("near.py", "start.py", "__pycache__")  # of this room, not for the child
-SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts")
+SYSTEM = (
+    *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/etc/fonts"),
+)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 RUN = (
     "import json, sys; sys.path.insert(0, sys.argv[1]); "
@@ -47,7 +50,7 @@ class Process:
     def end(self) -> bool:
         """Kills the process and waits until it is gone; the second time does nothing.
 
-        Returns whether it was killed, by us or by others: it has no way to do that itself.
+        Returns whether it is known to have been killed, by us or by others: it cannot do that itself.
         """
         if self._ended:
             return False
@@ -79,10 +82,10 @@ def _spawn() -> Process:
                 os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-        status = process.wait()
+        process.wait()
         library.cleanup()
-        shutil.rmtree(private, ignore_errors=True)
-        return status == -signal.SIGKILL
+        _remove(private)
+        return False  # by whom cannot be told here
 
     return Process(process.stdin, process.stdout, kill)
 
@@ -144,25 +147,32 @@ class _Warm:
     def fork(self) -> Process:
         """A new child of the warm process."""
         private = Path(tempfile.mkdtemp(prefix="autograder-")) if self._on_disk else None
-        reads, requests = os.pipe()
-        replies, writes = os.pipe()
-        pipes = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
         try:
-            child = self._ask({"private": private and str(private)}, [reads, writes])
-        finally:
-            os.close(reads)
-            os.close(writes)
+            child, requests, replies = self._child(private)
+        except NoStart:
+            _remove(private)
+            raise
 
         def kill() -> bool:
             try:
                 killed = self._ask({"end": child}, []) == signal.SIGKILL
             except NoStart:  # the warm process has been killed, and its children with it
                 killed = True
-            if private is not None:
-                shutil.rmtree(private, ignore_errors=True)
+            _remove(private)
             return killed
 
-        return Process(*pipes, kill)
+        return Process(requests, replies, kill)
+
+    def _child(self, private: Path | None) -> tuple[int, IO[bytes], IO[bytes]]:
+        """A new child's id, and our ends of its pipes."""
+        reads, requests = os.pipe()
+        replies, writes = os.pipe()
+        ours = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
+        try:
+            return self._ask({"private": private and str(private)}, [reads, writes]), *ours
+        finally:
+            os.close(reads)
+            os.close(writes)
 
     def _ask(self, request: Mapping[str, object], descriptors: list[int]) -> int:
         with self._lock:
@@ -181,6 +191,12 @@ class _Warm:
             self._process.wait()
             raise NoStart("the process that children are forked from is gone")
         return data
+
+
+def _remove(private: Path | None) -> None:
+    """Removes a child's folder, once the child is gone; links in it are removed, not followed."""
+    if private is not None:
+        shutil.rmtree(private, ignore_errors=True)
 
 
 def _library() -> Library:
