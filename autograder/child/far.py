@@ -120,6 +120,8 @@ def _shell() -> Any:
         import_module(name)
     shell = Shell.instance(colors="nocolor", xmode="Context")
     shell.enable_matplotlib("inline")
+    shell.run("0")  # what else the first cell of each child would wait for
+    shell.reset()
     return shell
 
 
