@@ -532,6 +532,17 @@ def test_a_child_that_ends_by_itself_was_not_killed(code):
     assert not isinstance(lost.value, Killed)
 
 
+def test_a_child_has_no_rights_that_the_kernel_could_give(warm):
+    with Child({}) as child:
+        if set(child.layers) != set(LAYERS):
+            pytest.skip("layers are missing here")
+        lines = Path(f"/proc/{descendants(warm)[-1]}/status").read_text().splitlines()
+    status = dict(line.split(":", 1) for line in lines)
+    assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert (int(status["NoNewPrivs"]), int(status["Seccomp"])) == (1, 2)
+    assert "0" not in status["Uid"].split() + status["Gid"].split() + status["Groups"].split()
+
+
 def resident(pid: int) -> int:
     """Kilobytes of memory that are a process's own."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

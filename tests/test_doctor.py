@@ -1,6 +1,7 @@
 """The doctor says what holds, by trying it: on this machine, and where the system refuses something."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -83,6 +84,27 @@ def test_without_namespaces_the_rest_holds_and_advice_is_given():
     assert not found["confined"]
 
 
+WITHOUT_ADMINISTRATION = """
+import ctypes, os, sys
+PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
+assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) == 0
+os.execv(sys.executable, [sys.executable, "-m", "autograder", "doctor", "--json"])
+"""
+
+
+@linux
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="these tests do not run as root")
+def test_root_in_a_container_that_allows_user_namespaces_has_all_that_others_have():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ADMINISTRATION],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert held(json.loads(done.stdout)) == held_here()
+
+
 @linux
 def test_without_landlock_the_rest_holds_and_advice_is_given():
     found = doctor_where(NO_LANDLOCK)
@@ -111,7 +133,7 @@ IN_A_CHILD = """
 import tempfile
 from autograder.child.near import Child
 tempfile.tempdir = sys.argv[2]
-with Child('derivatives', {'given.py': b'x = 1'}) as child:
+with Child({'given.py': b'x = 1'}) as child:
     reply = child.ask(60, do='run', source=sys.argv[3], rescue=False)
 print(reply['outputs'][-1]['data']['text/plain'])
 """

@@ -33,8 +33,8 @@ LAYERS: dict[str, tuple[str, str]] = {
         "hides every other process, the network, and all files that the child has no business with",
         "allow user namespaces (sysctl user.max_user_namespaces above 0, "
         "kernel.apparmor_restrict_unprivileged_userns=0), or grade as root; "
-        "a container needs 'docker run --security-opt seccomp=unconfined "
-        "--security-opt apparmor=unconfined' or Podman",
+        "a container needs a runtime that allows them (Docker: --security-opt seccomp=unconfined "
+        "--security-opt apparmor=unconfined)",
     ),
     "folder": (
         "bounds the bytes and the number of files that the child can write, in memory that ends with it",
@@ -67,19 +67,24 @@ def missing(layers: Collection[str]) -> dict[str, str]:
 def limit_resources(alone: bool) -> bool:
     """Bounds memory, time and files; threads as well where the child is counted `alone`.
 
-    Without a user namespace of its own, a limit of threads counts all processes of its user.
+    Without a user namespace of its own, a limit of threads counts all processes of its user. Returns
+    whether all of them hold: a system may know a limit and yet not set it.
     """
     if resource is None:
         return False
     limits = {**LIMITS, **({"RLIMIT_NPROC": THREADS} if alone else {})}
+    held = True
     for name, wanted in limits.items():
         kind = getattr(resource, name, None)
         if kind is None:  # MSGQUEUE and others are Linux' own
             continue
         _, hard = resource.getrlimit(kind)
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(kind, (most, most))
-    return True
+        try:
+            resource.setrlimit(kind, (most, most))
+        except (OSError, ValueError):
+            held = False
+    return held
 
 
 def end_with_parent() -> None:

@@ -30,10 +30,11 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class Enclosure:
-    """What was entered: whether there are namespaces, and whether folders can be mounted in them."""
+    """What was entered: whether there are namespaces, folders can be mounted in them, and users changed."""
 
-    namespaces: bool
-    folders: bool
+    namespaces: bool = False
+    folders: bool = False
+    users: bool = False  # root alone, outside of a user namespace, can become somebody else
 
 
 class _Mounts:
@@ -77,10 +78,10 @@ def enter(root: Path, shown: Iterable[Path], hidden: Iterable[Path]) -> Enclosur
     one waits for it and ends as it ends. Whatever is forked in the enclosure ends with it.
     """
     if not sys.platform.startswith("linux"):
-        return Enclosure(False, False)
+        return Enclosure()
     mounts = _Mounts()
-    if not _unshare(mounts):
-        return Enclosure(False, False)
+    if (users := _unshare(mounts)) is None:
+        return Enclosure()
     child = os.fork()
     if child:
         _wait_like(child)
@@ -88,12 +89,15 @@ def enter(root: Path, shown: Iterable[Path], hidden: Iterable[Path]) -> Enclosur
     try:
         _furnish(mounts, root, list(shown), list(hidden))
     except OSError:
-        return Enclosure(True, False)
-    return Enclosure(True, True)
+        return Enclosure(True, False, users)
+    return Enclosure(True, True, users)
 
 
-def _unshare(mounts: _Mounts) -> bool:
-    """As root, the namespaces alone; else with a user namespace, in which this user is itself."""
+def _unshare(mounts: _Mounts) -> bool | None:
+    """As root, the namespaces alone; else with a user namespace, in which this user is itself and alone.
+
+    Returns whether there are other users, and None where no namespace is to be had.
+    """
     user, group = os.geteuid(), os.getegid()
     if user == 0:
         with suppress(OSError):
@@ -105,8 +109,8 @@ def _unshare(mounts: _Mounts) -> bool:
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     except OSError:
-        return False
-    return True
+        return None
+    return False
 
 
 def _wait_like(child: int) -> None:
@@ -162,25 +166,24 @@ def seal() -> None:
     _Mounts().make_read_only()
 
 
-def own_folder() -> None:
-    """Mounts an empty folder of this process alone on HOME, bounded in bytes and files.
+def own_folder(owner: int | None) -> None:
+    """Mounts an empty folder of this process alone on HOME, bounded in bytes and files, for the user `owner`.
 
     Raises OSError where it cannot be had.
     """
     mounts = _Mounts()
     mounts.unshare(NEWNS)
     size = f"size={FOLDER_SIZE},nr_inodes={FOLDER_FILES},mode=755"
-    owner = f",uid={NOBODY},gid={NOBODY}" if os.geteuid() == 0 else ""
-    mounts.mount("tmpfs", HOME, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, size + owner)
+    whose = "" if owner is None else f",uid={owner},gid={owner}"
+    mounts.mount("tmpfs", HOME, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, size + whose)
 
 
-def become_nobody() -> bool:
-    """Leaves root for a user who owns nothing, and is counted alone; returns whether it is so counted."""
-    if os.geteuid() == 0:
-        with suppress(OSError):  # a user namespace may know no other user than this one
-            os.setgroups([])
-            os.setresgid(NOBODY, NOBODY, NOBODY)
-            os.setresuid(NOBODY, NOBODY, NOBODY)
+def become(user: int | None) -> bool:
+    """Leaves root for `user`, who owns nothing else; returns whether his processes are counted alone here."""
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     try:
         _Mounts().unshare(NEWUSER)
     except OSError:

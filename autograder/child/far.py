@@ -80,10 +80,11 @@ class Ground:
         Returns the layers that hold. The folder is `private` where it cannot be in memory.
         """
         home = Path(private or enclosure.HOME)
+        user = enclosure.NOBODY if self.folders and self._enclosure.users else None
         if self.folders:
             home = enclosure.HOME
-            enclosure.own_folder()
-        alone = self._enclosure.namespaces and enclosure.become_nobody()
+            enclosure.own_folder(user)
+        alone = self._enclosure.namespaces and enclosure.become(user)
         _settle_in(home)
         for name, data in files.items():
             (home / name).write_bytes(data)
