@@ -112,7 +112,6 @@ BOUNDS = {
     "threads without bound": "count = 0\ntry:\n    while True: threading.Thread(target=threading.Event().wait, daemon=True).start(); count += 1\nexcept RuntimeError: pass\nif count > 200: breach(count)",
     "small threads without bound": "threading.stack_size(32768)\ncount = 0\ntry:\n    while True: threading.Thread(target=threading.Event().wait, daemon=True).start(); count += 1\nexcept RuntimeError: pass\nif count > 200: breach(count)",
     "memory": "fails(bytearray, 3 << 30)",
-    "memory in pieces": "a = []\ntry:\n    while True: a.append(bytearray(1 << 26))\nexcept MemoryError: pass\nif len(a) > 40: breach(len(a))",
     "shared memory": "import mmap\na = []\ntry:\n    while True: a.append(mmap.mmap(-1, 1 << 26))\nexcept OSError: pass\nif len(a) > 40: breach(len(a))",
     "its folder filled": "size = 0\ntry:\n    for n in range(10 ** 6):\n        with open(f'{n}', 'wb') as f: size += f.write(bytes(1 << 20))\nexcept OSError: pass\nif size > 100 << 20: breach(size)",
     "its folder filled with small files": "n = 0\ntry:\n    while True: open(f'{n}', 'w').close(); n += 1\nexcept OSError: pass\nif n > 5000: breach(n)",
@@ -125,7 +124,6 @@ BOUNDS = {
     "an answer nested without end": "a = 1\nfor _ in range(10 ** 5): a = {'a': a}\nreturn a",
     "output without bound": "for _ in range(10 ** 5): print('x' * 1000)",
     "output in bytes": "for n in range(3):\n    try: os.write(n, b'x' * 10 ** 7)\n    except OSError: pass",
-    "displays without bound": "from IPython.display import display\nfor _ in range(3000): display('x' * 1000)",
 }
 
 ENDLESS = {
@@ -290,6 +288,8 @@ POINTS = {
 }
 
 IN_THE_CELL = {
+    "displays without bound": "def go():\n    from IPython.display import display\n    for _ in range(3000): display('x' * 1000)\ngo()",
+    "memory in pieces": "def go():\n    a = []\n    try:\n        while True: a.append(bytearray(1 << 26))\n    except MemoryError: pass\n    if len(a) > 40: breach(len(a))\ngo()",
     "asserts turned off": "import ast\nclass Drop(ast.NodeTransformer):\n    def visit_Assert(self, node): return ast.Pass()\nget_ipython().ast_transformers.append(Drop())",
     "events of every cell": "def late(*a):\n    global d_square\n    d_square = lambda x: 1\nget_ipython().events.register('post_run_cell', late)",
     "imports answered by itself": "import importlib.abc\nclass Finder(importlib.abc.MetaPathFinder):\n    def find_spec(self, *a): raise SystemExit\nsys.meta_path.insert(0, Finder())",
