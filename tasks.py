@@ -105,7 +105,7 @@ def test(options: list[str]) -> int:
     """The linters, the types, then all tests, which share the cores; options are pytest's."""
     checks = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
     failed = [" ".join(check) for check in checks if run("-m", *check)]
-    code = run("-m", "pytest", "-n", str(min(os.cpu_count() or 1, 8)), *options)
+    code = run("-m", "pytest", "-n", str(min(os.cpu_count() or 1, 8)), "-rs", *options)
     if failed:
         print(f"failed before the tests: {', '.join(failed)}", file=sys.stderr)
     return code or int(bool(failed))

@@ -2,17 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from autograder.course import find_course
 
 from .console import Console
 from .served import Served, served
-from .workbench import PATIENCE, Lab
+from .workbench import PATIENCE, Lab, OpenPage
 
 COURSE = find_course()
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -25,13 +26,6 @@ QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker has them all: they share the servers and the browser."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -68,20 +62,21 @@ def console() -> Console:
 
 
 @pytest.fixture(scope="package")
-def open_page(chromium: Browser, console: Console) -> Iterator[Callable[[], Page]]:
-    """Opens pages that share no cookie, reach nothing but this machine, and are listened to."""
-    contexts: list[BrowserContext] = []
+def open_page(chromium: Browser, console: Console) -> OpenPage:
+    """Opens a page that shares no cookie, reaches nothing but this machine, and is listened to.
 
-    def opened() -> Page:
+    It has to be closed before its server is: pages of Jupyter ask for news all the time.
+    """
+
+    @contextmanager
+    def opened() -> Iterator[Page]:
         context = chromium.new_context(viewport={"width": 1200, "height": 900})
         context.set_default_timeout(PATIENCE)
         console.listen(context)
-        contexts.append(context)
-        return context.new_page()
-
-    yield opened
-    for context in contexts:
+        yield context.new_page()
         context.close()
+
+    return opened
 
 
 @pytest.fixture(autouse=True)
@@ -117,9 +112,10 @@ def student(
 
 
 @pytest.fixture(scope="package")
-def lab(student: Served, open_page: Callable[[], Page]) -> Lab:
+def lab(student: Served, open_page: OpenPage) -> Iterator[Lab]:
     """The student's JupyterLab."""
-    return Lab(open_page(), student)
+    with open_page() as page:
+        yield Lab(page, student)
 
 
 @pytest.fixture(scope="package")

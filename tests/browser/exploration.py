@@ -40,6 +40,23 @@ def deaf_sliders(exploration: Locator) -> list[str]:
     ]
 
 
+def deaf_buttons(exploration: Locator) -> list[str]:
+    """Presses each button by the Enter key; names those that do not notice.
+
+    JupyterLab takes Enter and the arrows for itself unless the control that has the focus carries the
+    attribute data-lm-suppress-shortcuts.
+    """
+    exploration.evaluate(
+        "node => node.addEventListener('click', event => event.target.dataset.pressed = 'yes')"
+    )
+    deaf = []
+    for button in exploration.locator("button:visible:enabled").all():
+        button.press("Enter")
+        if button.get_attribute("data-pressed") is None:
+            deaf.append(button.inner_text())
+    return deaf
+
+
 def _answers(slider: Locator, exploration: Locator) -> bool:
     before = exploration.evaluate(SEEN)
     assert before["spoken"], "an exploration without a line to speak"

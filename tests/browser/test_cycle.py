@@ -5,7 +5,7 @@ One story, whose steps are tests in their order: where one fails, those after it
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from autograder.exercises import declared
 from .answers import solved
 from .axe import grave_findings
 from .served import Served, served
-from .workbench import Lab
+from .workbench import Lab, OpenPage
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="nbgrader's exchange needs a POSIX file system")
 
@@ -82,8 +82,9 @@ def teacher(exchange: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def formgrader(open_page: Callable[[], Page], teacher: Served) -> Formgrader:
-    return Formgrader(Lab(open_page(), teacher))
+def formgrader(open_page: OpenPage, teacher: Served) -> Iterator[Formgrader]:
+    with open_page() as page:
+        yield Formgrader(Lab(page, teacher))
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +160,9 @@ def test_the_student_reads_the_feedback(
     assignments.screenshot(path=screenshots / "feedback-in-jupyterlab.png")
 
 
-def test_the_feedback_page_keeps_nobody_out(
-    lab: Lab, open_page: Callable[[], Page], screenshots: Path
-) -> None:
+def test_the_feedback_page_keeps_nobody_out(lab: Lab, open_page: OpenPage, screenshots: Path) -> None:
     (file,) = lab.server.folder.glob(f"{ONE.name}/feedback/*/*.html")
-    page = open_page()
-    page.goto(file.as_uri())
-    page.screenshot(path=screenshots / "feedback.png", full_page=True)
-    assert grave_findings(page) == []
+    with open_page() as page:
+        page.goto(file.as_uri())
+        page.screenshot(path=screenshots / "feedback.png", full_page=True)
+        assert grave_findings(page) == []

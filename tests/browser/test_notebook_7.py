@@ -1,18 +1,18 @@
 """The same notebooks in Notebook 7, the plain one that many know."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Playwright
+from playwright.sync_api import Playwright
 
 from autograder.course import assignment, find_course
 
 from .answers import solved
-from .exploration import deaf_sliders, explorations
+from .exploration import deaf_buttons, deaf_sliders, explorations
 from .served import Served, served
-from .workbench import Lab, errors
+from .workbench import Lab, OpenPage, errors
 
 COURSE = find_course()
 ONE = assignment("08-learning-rate")
@@ -31,14 +31,19 @@ def server(playwright: Playwright, tmp_path: Path) -> Iterator[Served]:
         yield server
 
 
-def test_a_notebook_runs_and_its_exploration_answers(
-    server: Served, open_page: Callable[[], Page], screenshots: Path
-) -> None:
-    notebook = Lab(open_page(), server, f"notebooks/{ONE.file}")
+@pytest.fixture
+def notebook(server: Served, open_page: OpenPage) -> Iterator[Lab]:
+    with open_page() as page:
+        yield Lab(page, server, f"notebooks/{ONE.file}")
+
+
+def test_a_notebook_runs_and_its_exploration_answers(notebook: Lab, screenshots: Path) -> None:
     notebook.ready()
     notebook.run()
     notebook.page.screenshot(path=screenshots / "notebook-7.png")
     assert errors(notebook.cells()) == []
     found = explorations(notebook)
     assert found, f"{ONE.name} has no exploration"
-    assert [name for exploration in found for name in deaf_sliders(exploration)] == []
+    for exploration in found:
+        assert deaf_sliders(exploration) == []
+        assert deaf_buttons(exploration) == []

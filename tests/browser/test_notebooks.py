@@ -10,7 +10,7 @@ from autograder.course import ASSIGNMENTS, Assignment, assignment, find_course
 
 from .answers import solved
 from .axe import grave_findings
-from .exploration import deaf_sliders, explorations
+from .exploration import deaf_buttons, deaf_sliders, explorations
 from .workbench import Lab, errors
 
 COURSE = find_course()
@@ -53,6 +53,7 @@ class TestAnswered:
         for number, exploration in enumerate(found):
             exploration.screenshot(path=screenshots / f"{answered.name}-exploration-{number}.png")
             assert deaf_sliders(exploration) == []
+            assert deaf_buttons(exploration) == []
 
     def test_its_exploration_keeps_nobody_out(self, lab: Lab, answered: Assignment) -> None:
         for _ in explorations(lab):

@@ -1,12 +1,16 @@
 """JupyterLab as someone who sits before it sees it, and a few looks behind the page."""
 
 import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
 from .served import Served
+
+OpenPage = Callable[[], AbstractContextManager[Page]]
 
 PATIENCE = 90_000  # milliseconds; what is waited for comes in a few seconds on an idle machine
 
@@ -44,6 +48,12 @@ RAN = """([name, before]) => {
     return cell.executionState === 'idle' && cell.executionCount && cell.executionCount !== before;
 }"""
 
+# Playwright waits for what a script promises without end.
+IN_TIME = """([argument, limit]) => Promise.race([
+    (SCRIPT)(argument),
+    new Promise((_, refuse) => setTimeout(() => refuse(new Error(`not done in ${limit} ms`)), limit)),
+])"""
+
 CLOSE = """async () => {
     const widget = jupyterapp.shell.currentWidget;
     await widget.sessionContext.shutdown();
@@ -61,22 +71,25 @@ class Lab:
 
     def open(self, path: str) -> None:
         """Opens a notebook and waits for its kernel."""
-        self.page.evaluate(OPEN, path)
+        self._do(OPEN, path)
         self.ready()
 
     def ready(self) -> None:
         """Waits for the open notebook's cells and its kernel."""
         expect(self.page.locator(".jp-NotebookPanel:visible .jp-Cell").first).to_be_visible()
-        self.page.evaluate(READY)
+        self._do(READY)
 
     def close(self) -> None:
         """Closes the notebook as it is, and ends its kernel."""
-        self.page.evaluate(CLOSE)
+        self._do(CLOSE)
         expect(self.page.locator(".jp-NotebookPanel")).to_have_count(0)
 
     def run(self) -> None:
         """Runs all cells, those after one that raised as well."""
-        self.page.evaluate(RUN)
+        self._do(RUN)
+
+    def _do(self, script: str, argument: str | None = None) -> None:
+        self.page.evaluate(IN_TIME.replace("SCRIPT", script), [argument, PATIENCE])
 
     def cells(self) -> list[dict[str, Any]]:
         """The open notebook's cells with their outputs, as they would be saved."""
