@@ -1,6 +1,7 @@
 """An exploration on a page: its sliders, its picture, and the line that a screen reader speaks."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from playwright.sync_api import Locator, expect
@@ -20,10 +21,15 @@ SEEN = """node => ({
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
-def explorations(lab: Lab) -> list[Locator]:
-    """The explorations among the outputs of the open notebook; scrolls to the last of them."""
+def explorations(lab: Lab) -> Iterator[Locator]:
+    """The explorations among the outputs of the open notebook, each when it has been scrolled to.
+
+    Raises AssertionError where there is none.
+    """
     holders = [cell["id"] for cell in lab.cells() if _explores(cell)]
-    return [lab.cell(name).locator(".exploration").first for name in holders]
+    assert holders, "no exploration in this notebook"
+    for name in holders:
+        yield lab.cell(name).locator(".exploration").first
 
 
 def _explores(cell: dict[str, Any]) -> bool:
@@ -32,7 +38,11 @@ def _explores(cell: dict[str, Any]) -> bool:
 
 
 def deaf_sliders(exploration: Locator) -> list[str]:
-    """Moves each slider by its keys; names those that change not both the picture and the spoken line."""
+    """Moves each slider by its keys; names those that change not both the picture and the spoken line.
+
+    JupyterLab takes the arrow keys for itself unless the control that has the focus, the slider and not
+    an element around it, carries the attribute data-lm-suppress-shortcuts.
+    """
     sliders = exploration.locator("input[type=range]")
     expect(sliders.first).to_be_visible()
     return [
@@ -40,12 +50,25 @@ def deaf_sliders(exploration: Locator) -> list[str]:
     ]
 
 
-def deaf_buttons(exploration: Locator) -> list[str]:
-    """Presses each button by the Enter key; names those that do not notice.
+def deaf_controls(exploration: Locator) -> list[str]:
+    """The names of all controls that the keyboard does not move."""
+    return [*deaf_sliders(exploration), *deaf_choices(exploration), *deaf_buttons(exploration)]
 
-    JupyterLab takes Enter and the arrows for itself unless the control that has the focus carries the
-    attribute data-lm-suppress-shortcuts.
-    """
+
+def deaf_choices(exploration: Locator) -> list[str]:
+    """Chooses another entry of each list by an arrow key; names the lists that stay as they are."""
+    deaf = []
+    for choice in exploration.locator("select:visible:enabled").all():
+        before = choice.input_value()
+        last = choice.evaluate("choice => choice.selectedIndex === choice.options.length - 1")
+        choice.press("ArrowUp" if last else "ArrowDown")
+        if choice.input_value() == before:
+            deaf.append(_name(choice))
+    return deaf
+
+
+def deaf_buttons(exploration: Locator) -> list[str]:
+    """Presses each button by the Enter key; names those that do not notice."""
     exploration.evaluate(
         "node => node.addEventListener('click', event => event.target.dataset.pressed = 'yes')"
     )
@@ -71,5 +94,5 @@ def _answers(slider: Locator, exploration: Locator) -> bool:
     return False
 
 
-def _name(slider: Locator) -> str:
-    return slider.evaluate("slider => slider.labels[0]?.textContent || slider.ariaLabel || slider.outerHTML")
+def _name(control: Locator) -> str:
+    return control.evaluate("node => node.labels[0]?.textContent || node.ariaLabel || node.outerHTML")
