@@ -207,13 +207,7 @@ def borrowed(name):
                 yield exercise.id, helper
 
 
-NODES = pytest.mark.xfail(strict=True, reason="observe/value_engine.py has a topological order of its own")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(one.name, marks=NODES if one.name == "03-value-engine" else ()) for one in ASSIGNMENTS],
-)
+@pytest.mark.parametrize("name", [one.name for one in ASSIGNMENTS])
 def test_nothing_beside_the_observers_is_an_answer(name):
     """Students can import the observers where they run: what these need to observe must not be what was asked for."""
     assert list(borrowed(name)) == []

@@ -1,7 +1,7 @@
 """Observations of 03-value-engine."""
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .run import Case, Namespace
@@ -80,41 +80,53 @@ def parents_of(node: Any) -> list[Any]:
     return list(parents) if isinstance(parents, tuple | list | set | frozenset) else []
 
 
-def nodes_between(names: Namespace, output: Any, operands: Iterable[Any]) -> list[Any]:
-    """The output and the nodes that it was computed from, parents first, as far as the operands."""
-    order: list[Any] = []
-    seen = {id(one) for one in operands}
-    stack = [(output, False)]
+def recorded(names: Namespace, compute: Callable[[], Any]) -> tuple[Any, list[Any]]:
+    """What `compute` returns, and the Values that it was computed by, in the order of their making.
+
+    They are noted down while they are made: to find their order afterwards is what a student is asked for,
+    who can call whatever stands here.
+    """
+    made: list[Any] = []
+    value = names["Value"]
+    initialise = value.__init__
+
+    def note_down(self: Any, *given: Any, **named: Any) -> None:
+        initialise(self, *given, **named)
+        made.append(self)
+
+    value.__init__ = note_down
+    try:
+        output = compute()
+    finally:
+        value.__init__ = initialise
+    reached: set[int] = set()
+    stack = [output]
     while stack:
-        node, parents_done = stack.pop()
-        if parents_done:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack += [(one, False) for one in parents_of(node) if isinstance(one, names["Value"])]
-    return order
+        node = stack.pop()
+        if id(node) not in reached and isinstance(node, value):
+            reached.add(id(node))
+            stack += parents_of(node)
+    return output, [node for node in made if id(node) in reached]
 
 
-def record(names: Namespace, output: Any, operands: Operands) -> Any:
+def record(names: Namespace, output: Any, made: list[Any], operands: Operands) -> Any:
     """The operands that the output remembers, by name, and the types of what is no Value there."""
     if not isinstance(output.parents, tuple | list | set | frozenset):
         return kind(output.parents, "tuple of parents")
-    found = [one for node in nodes_between(names, output, operands.values()) for one in parents_of(node)]
+    found = [one for node in made for one in parents_of(node)]
     known = {name for name, one in operands.items() if any(parent is one for parent in found)}
     strange = {type(one).__name__[:40] for one in found if not isinstance(one, names["Value"])}
     return sorted(known) + sorted(strange)
 
 
-def pass_back(names: Namespace, output: Any, operands: Operands, case: Case) -> list[Any]:
+def pass_back(output: Any, made: list[Any], operands: Operands, case: Case) -> list[Any]:
     """The operands' gradients, when the output has the case's `upstream` and passes it back."""
-    order = nodes_between(names, output, operands.values())
-    for node in order:
+    for node in made:
         node.grad = 0.0
     for name, one in operands.items():
         one.grad = case["before"][name]
     output.grad = case["upstream"]
-    for node in reversed(order):
+    for node in reversed(made):
         node._backward()
     return [one.grad for one in operands.values()]
 
@@ -124,20 +136,21 @@ def operands_of(names: Namespace, case: Case) -> dict[str, Any]:
     return {name: names["Value"](case[name]) for name in ("a", "b") if name in case}
 
 
-def result(names: Namespace, case: Case, output: Any, operands: Operands) -> Seen:
+def result(names: Namespace, case: Case, compute: Callable[[], Any], operands: Operands) -> Seen:
     """What an operation shows: step by step, or value and gradients together as the one part `about`."""
+    output, made = recorded(names, compute)
     is_value = isinstance(output, names["Value"])
     if "about" in case:
         value = number(output, names)
         yield (
             case["about"],
-            [value, *pass_back(names, output, operands, case)] if is_value else value,
+            [value, *pass_back(output, made, operands, case)] if is_value else value,
         )
         return
     yield "the value", number(output, names)
     if is_value:
-        yield "the record of its parents", record(names, output, operands)
-        gradients = pass_back(names, output, operands, case)
+        yield "the record of its parents", record(names, output, made, operands)
+        gradients = pass_back(output, made, operands, case)
         yield case["gradient"], gradients if len(gradients) > 1 else gradients[0]
 
 
@@ -158,8 +171,8 @@ def lift(names: Namespace, case: Case) -> Seen:
 
 def _binary(names: Namespace, case: Case) -> Seen:
     operands = operands_of(names, case)
-    output = FORMS[case["form"]](operands["a"], operands.get("b"), case.get("n"))
-    yield from result(names, case, output, operands)
+    form = FORMS[case["form"]]
+    yield from result(names, case, lambda: form(operands["a"], operands.get("b"), case.get("n")), operands)
 
 
 def add(names: Namespace, case: Case) -> Seen:
@@ -185,8 +198,8 @@ def arithmetic(names: Namespace, case: Case) -> Seen:
 
 def unary(names: Namespace, case: Case) -> Seen:
     operands = operands_of(names, case)
-    output = names[case["function"]](operands["a"])
-    yield from result(names, case, output, operands)
+    function = names[case["function"]]
+    yield from result(names, case, lambda: function(operands["a"]), operands)
 
 
 def build_graph(names: Namespace, case: Case) -> dict[str, Any]:
