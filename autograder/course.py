@@ -31,14 +31,16 @@ class Assignment:
 
 
 ASSIGNMENTS = (
-    Assignment("01-derivatives", "derivatives", 10, ("figures.py",)),
-    Assignment("02-chain-rule", "chain_rule", 12, ("figures.py",)),
-    Assignment("03-value-engine", "value_engine", 24, ("figures.py",)),
-    Assignment("04-gradient-check", "gradient_check", 12, ("engine.py", "figures.py", "suspects.py")),
-    Assignment("05-softmax", "softmax", 12, ("engine.py", "figures.py")),
-    Assignment("06-matrix-product", "matrix_product", 12, ("figures.py",)),
-    Assignment("07-gradient-descent", "gradient_descent", 10, ("engine.py", "figures.py")),
-    Assignment("08-learning-rate", "learning_rate", 8, ("figures.py",)),
+    Assignment("01-derivatives", "derivatives", 10, ("explorable.py", "figures.py")),
+    Assignment("02-chain-rule", "chain_rule", 12, ("explorable.py", "figures.py")),
+    Assignment("03-value-engine", "value_engine", 24, ("explorable.py", "figures.py")),
+    Assignment(
+        "04-gradient-check", "gradient_check", 12, ("engine.py", "explorable.py", "figures.py", "suspects.py")
+    ),
+    Assignment("05-softmax", "softmax", 12, ("engine.py", "explorable.py", "figures.py")),
+    Assignment("06-matrix-product", "matrix_product", 12, ("explorable.py", "figures.py")),
+    Assignment("07-gradient-descent", "gradient_descent", 10, ("engine.py", "explorable.py", "figures.py")),
+    Assignment("08-learning-rate", "learning_rate", 8, ("explorable.py", "figures.py")),
 )
 
 SECRET = ".course-secret"
