@@ -10,9 +10,9 @@ import html
 import itertools
 import json
 import math
-import re
 import uuid
 from collections import namedtuple
+from xml.etree import ElementTree
 
 from figures import BLUE, GREEN, GREY, ORANGE, PINK  # noqa: F401  (for explore.py)
 
@@ -20,6 +20,7 @@ INK = "var(--jp-ui-font-color1, #1a1a1a)"  # follows JupyterLab's theme
 FAINT = "var(--jp-border-color1, #b8b8b8)"
 PAPER = "var(--jp-layout-color0, #ffffff)"
 
+ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
 Control = namedtuple("Control", "name label values texts start kind")
 
 
@@ -46,14 +47,17 @@ class Exploration:
     """
 
     def __init__(self, title, controls, picture, show, play=None):
-        self.title, self.controls, self.picture, self.play = title, controls, picture, play
+        self.title, self.controls, self.play = title, controls, play
         names = [control.name for control in controls]
         rows = [
             show(**dict(zip(names, values)))
             for values in itertools.product(*(control.values for control in controls))
         ]
-        self.slots = list(rows[0])
-        pool = {}  # a value that many positions share is sent once
+        # what is the same for all positions is part of the picture; what some share is sent once
+        self.slots = [slot for slot in rows[0] if len({row[slot] for row in rows}) > 1]
+        self.fixed = {slot: str(value) for slot, value in rows[0].items() if slot not in self.slots}
+        self.picture = _filled(picture, self.fixed)
+        pool = {}
         self.frames = [[pool.setdefault(str(row[slot]), len(pool)) for slot in self.slots] for row in rows]
         self.pool = list(pool)
 
@@ -62,20 +66,11 @@ class Exploration:
         number = 0
         for control, position in zip(self.controls, positions, strict=True):
             number = number * len(control.values) + position
-        return dict(zip(self.slots, (self.pool[index] for index in self.frames[number])))
+        return self.fixed | dict(zip(self.slots, (self.pool[index] for index in self.frames[number])))
 
     def still(self):
         """The picture of the first position, as an SVG of its own."""
-        drawn = self.picture
-        for slot, value in self.seen(*(control.start for control in self.controls)).items():
-            name, _, attribute = slot.partition(".")
-            if attribute == "text":
-                drawn = re.sub(
-                    rf'(id="{name}"[^>]*>)', lambda found, text=value: found[1] + html.escape(text), drawn
-                )
-            elif attribute:
-                drawn = re.sub(rf'id="{name}"', f'id="{name}" {attribute}="{html.escape(value)}"', drawn)
-        return drawn
+        return _filled(self.picture, self.seen(*(control.start for control in self.controls)))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         say = self.seen(*(control.start for control in self.controls))["say"]
@@ -94,9 +89,23 @@ class Exploration:
             "play": self.play,
         }
         name = f"exploration-{uuid.uuid4().hex[:12]}"
-        code = SCRIPT.replace("NAME", json.dumps(name)).replace("DATA", json.dumps(data).replace("</", "<\\/"))
+        code = SCRIPT.replace("NAME", json.dumps(name)).replace("DATA", json.dumps(data))
+        code = code.replace("</", "<\\/")  # what the data hold must not end the script
         picture = f'<img src="data:image/svg+xml;base64,{still}" alt="{alt}" style="max-width: 100%">'
         return f'<div class="exploration" id="{name}">{picture}</div>\n<script>{code}</script>'
+
+
+def _filled(picture, seen):
+    """The SVG with texts and attributes put into its elements."""
+    root = ElementTree.fromstring(picture)
+    elements = {element.get("id"): element for element in root.iter()}
+    for slot, value in seen.items():
+        name, _, attribute = slot.partition(".")
+        if attribute == "text":
+            elements[name].text = value
+        elif attribute:
+            elements[name].set(attribute, value)
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def svg(width, height, *parts):
@@ -127,6 +136,29 @@ def curve(points):
         else:
             pen = "M"
     return "".join(parts) or "M0 0"
+
+
+def node(x, y, name, width=96):
+    """A node of a graph around a place: what it is, its value (id NAMEv) and its gradient (id NAMEg)."""
+    box = {"x": x - width / 2, "y": y - 27, "width": width, "height": 54, "rx": 8}
+    return (
+        tag("rect", id=name, fill=PAPER, stroke=BLUE, stroke_width=1.5, **box)
+        + label(x, y - 10, id=f"{name}n", text_anchor="middle", font_size=12)
+        + label(x, y + 5, id=f"{name}v", text_anchor="middle", font_size=12)
+        + label(x, y + 20, id=f"{name}g", text_anchor="middle", font_size=12)
+    )
+
+
+def edge(start, end, name, width=96):
+    """An arrow between two nodes' places, and a text on it (id NAME)."""
+    (x1, y1), (x2, y2) = (start[0] + width / 2, start[1]), (end[0] - width / 2, end[1])
+    middle, height = (x1 + x2) / 2, (y1 + y2) / 2 - 6
+    head = f"M{x2:.1f} {y2:.1f}l-9 -4v8z"
+    return (
+        tag("path", d=f"M{x1:.1f} {y1:.1f}L{x2 - 8:.1f} {y2:.1f}", stroke=FAINT, stroke_width=1.5)
+        + tag("path", d=head, fill=FAINT)
+        + label(f"{middle:.1f}", f"{height:.1f}", id=name, text_anchor="middle", font_size=12)
+    )
 
 
 class Axes:
@@ -180,18 +212,19 @@ def _tick(tick):
 SCRIPT = """
 (() => {
   const data = DATA;
-  const make = (kind, content, fields) => Object.assign(document.createElement(kind), {textContent: content}, fields);
+  const make = (kind, content, fields) =>
+    Object.assign(document.createElement(kind), {textContent: content}, fields);
   const root = document.getElementById(NAME);
   if (!root) return;
   const style = make("style", `
-    .exploration { color: var(--jp-ui-font-color1, #1a1a1a); max-width: 46em; font-family: sans-serif; font-size: 14px; }
+    .exploration { color: var(--jp-ui-font-color1, #1a1a1a); max-width: 46em; font: 14px sans-serif; }
     .exploration svg { display: block; width: 100%; height: auto; }
-    .exploration .controls { display: flex; flex-wrap: wrap; gap: 0.4em 1.5em; margin: 0.5em 0; align-items: center; }
+    .exploration .controls { display: flex; flex-wrap: wrap; gap: 0.4em 1.5em; margin: 0.5em 0; }
     .exploration .control { display: flex; gap: 0.6em; align-items: center; flex: 1 1 16em; }
     .exploration input { flex: 1 1 8em; min-width: 8em; accent-color: #0072B2; }
     .exploration output { min-width: 4.5em; font-variant-numeric: tabular-nums; }
     .exploration select, .exploration button { font: inherit; color: inherit; padding: 0.2em 0.5em;
-      background: var(--jp-layout-color1, #fff); border: 1px solid var(--jp-border-color0, #767676); border-radius: 3px; }
+      background: var(--jp-layout-color1, #fff); border: 1px solid #767676; border-radius: 3px; }
     .exploration :focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
     .exploration .said { min-height: 3em; margin: 0.5em 0; line-height: 1.5; }`);
   const heading = make("strong", data.title);

@@ -65,7 +65,7 @@ def verdict(rate, predicted):
     """What the reader is told about the prediction."""
     limit = 2 / curvatures()[0]
     if predicted is None:
-        return f"Rate {rate:.3g}. What will descent do? Choose your prediction first; then the picture shows it."
+        return f"Rate {rate:.3g}. What will descent do? Predict it first; then the picture shows it."
     came, close = behaviour(rate), abs(rate / limit - 1) < 0.02
     final = loss_of(*descend(rate)[-1])
     fact = f"At {rate:.3g} descent {OUTCOMES[came]}; the loss after {STEPS} steps is {final:.3g}."
@@ -89,7 +89,8 @@ def learning_rate():
         turned = []
         for step in range(73):
             turn = math.tau * step / 72
-            along, across = math.sqrt(2 * level / steep) * math.cos(turn), math.sqrt(2 * level / flat) * math.sin(turn)
+            along = math.sqrt(2 * level / steep) * math.cos(turn)
+            across = math.sqrt(2 * level / flat) * math.sin(turn)
             turned.append((2 + along * math.cos(angle) - across * math.sin(angle),
                            1 + along * math.sin(angle) + across * math.cos(angle)))
         return tag("path", d=curve(bowl.points(turned)), fill="none", stroke=GREY, stroke_width=0.8)
@@ -101,13 +102,15 @@ def learning_rate():
         bowl.inside(*map(ring, [0.05, 0.5, 2, 5, 10, 20]),
                     tag("path", id="path", fill="none", stroke=BLUE, stroke_width=1.8),
                     tag("circle", id="end", r=5, fill=ORANGE)),
-        losses.frame("steps", "loss, logarithmic", [0, 20, 40, 60], [(1e-6, "1e-6"), (1e-1, "0.1"), (1e4, "1e4")]),
+        losses.frame("steps", "loss, logarithmic", [0, 20, 40, 60],
+                     [(1e-6, "1e-6"), (1e-1, "0.1"), (1e4, "1e4")]),
         losses.inside(tag("path", id="loss", fill="none", stroke=ORANGE, stroke_width=1.8)),
         scale.frame("", "your rate, and the limit 2 / a (logarithmic)", [0.001, 0.01, 0.1], []),
         tag("path", d=f"M{limit:.1f} 209V241", stroke=ORANGE, stroke_width=3),
         tag("circle", id="rate", cy=225, r=6, fill=BLUE),
-        factors.frame("", "factor of a step, 1 - rate a: steep (circle), flat (square)", [-2, -1, 0, 1, 2], []),
-        tag("rect", x=factors.x(-1), y=292, width=factors.x(1) - factors.x(-1), height=20, fill=GREEN, opacity=0.25),
+        factors.frame("", "factors 1 - rate a: steep (circle), flat (square)", [-2, -1, 0, 1, 2], []),
+        tag("rect", x=factors.x(-1), y=292, width=factors.x(1) - factors.x(-1), height=20,
+            fill=GREEN, opacity=0.25),
         tag("circle", id="steep", cy=302, r=6, fill=ORANGE),
         tag("rect", id="flat", y=296, width=12, height=12, fill=BLUE),
         label(50, 335, id="rates", font_size=12),
