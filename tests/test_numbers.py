@@ -30,13 +30,16 @@ def instructor(name: str) -> dict:
     one = assignment(name)
     notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
     names = {"__name__": "notebook"}
-    sys.path.insert(0, str(BESIDE))
+    beside = [str(COURSE.source / one.name), str(BESIDE)]
+    sys.path[:0] = beside
+    sys.modules.pop("explore", None)  # every notebook has one of its own
     try:
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 exec(compile(cell.source, f"{one.file}: {cell.id}", "exec"), names)
     finally:
-        sys.path.remove(str(BESIDE))
+        for folder in beside:
+            sys.path.remove(folder)
     return names
 
 

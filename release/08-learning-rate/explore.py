@@ -2,7 +2,7 @@
 
 import math
 
-from explorable import BLUE, GREEN, GREY, ORANGE, Axes, Exploration, choice, curve, label, slider, svg, tag
+from explorable import BLUE, GREEN, INK, ORANGE, Axes, Exploration, choice, curve, label, slider, svg, tag
 
 XS, YS = [0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0]
 STEPS = 60
@@ -93,7 +93,7 @@ def learning_rate():
             across = math.sqrt(2 * level / flat) * math.sin(turn)
             turned.append((2 + along * math.cos(angle) - across * math.sin(angle),
                            1 + along * math.sin(angle) + across * math.cos(angle)))
-        return tag("path", d=curve(bowl.points(turned)), fill="none", stroke=GREY, stroke_width=0.8)
+        return tag("path", d=curve(bowl.points(turned)), fill="none", stroke=INK, stroke_width=0.5)
 
     limit = scale.x(2 / steep)
     picture = svg(

@@ -219,7 +219,8 @@ SCRIPT = """
   const style = make("style", `
     .exploration { color: var(--jp-ui-font-color1, #1a1a1a); max-width: 46em; font: 14px sans-serif; }
     .exploration svg { display: block; width: 100%; height: auto; }
-    .exploration .controls { display: flex; flex-wrap: wrap; gap: 0.4em 1.5em; margin: 0.5em 0; }
+    .exploration .controls { display: flex; flex-wrap: wrap; gap: 0.4em 1.5em; margin: 0.5em 0;
+      align-items: center; }
     .exploration .control { display: flex; gap: 0.6em; align-items: center; flex: 1 1 16em; }
     .exploration input { flex: 1 1 8em; min-width: 8em; accent-color: #0072B2; }
     .exploration output { min-width: 4.5em; font-variant-numeric: tabular-nums; }
