@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from .course import Assignment, Course
-from .grade import Unconfined
+from .grade import Terms, Unconfined
 from .gradebook import Book, Change, parse_time
-from .marking import Master, Result, Task, Terms, carry_out
+from .marking import Master, Result, Task, carry_out
 from .shelf import Key, Shelf, other_files
 from .submission import read_folder
 from .workers import Crew, carry

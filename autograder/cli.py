@@ -140,7 +140,8 @@ def _check(options: argparse.Namespace) -> int:
 
 def _grade(options: argparse.Namespace) -> int:
     course, assignments = find_course(), select(options.assignments)
-    from .marking import Terms, ready
+    from .grade import Terms
+    from .marking import ready
     from .workers import crew_of
 
     crew = crew_of(options.workers, options.scheduler, ready)  # gets ready while we go on

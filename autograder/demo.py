@@ -7,8 +7,8 @@ from pathlib import Path
 from . import feedback, marking
 from .classroom import Order
 from .course import ASSIGNMENTS, Course, CourseError
+from .grade import Terms
 from .gradebook import Book
-from .marking import Terms
 from .nbgrader_plugin import generate_release, settings
 from .office import grade_class, make_feedback
 from .report import grade_table

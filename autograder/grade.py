@@ -12,18 +12,36 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from .child.near import Child, Lost
+from .child.confine import missing
+from .child.near import Child, Killed, Lost
 from .exercise import MESSAGE_LINES, Exercise, Notebook, Verdict, judge
 from .observe.run import Case, Observation
 
 SECONDS = 10.0
 PLAIN_SECONDS = 60.0  # for all cells without points together: there may be any number of them
+ATTEMPTS = 3  # at an exercise whose child is killed from outside
 LINES = 900  # of a cell's streams that are kept; nbgrader cuts at a thousand
 HIDDEN = "### BEGIN HIDDEN TESTS"
 
 
 class Unconfined(Exception):
     """Layers of isolation are missing on the machine that was to run the notebook; says which."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How notebooks are run.
+
+    `seconds` is what each cell and each observation may take; `figures` has all figures drawn; where
+    `confined` is asked for, nothing runs on a machine that lacks a layer of isolation.
+    """
+
+    seconds: float = SECONDS
+    figures: bool = False
+    confined: bool = True
+
+
+OWN = Terms(confined=False)  # for work that is one's own
 
 
 @dataclass(frozen=True)
@@ -43,17 +61,19 @@ def grade(
     declarations: Notebook,
     seed: str,
     files: Mapping[str, bytes],
-    seconds: float = SECONDS,
+    terms: Terms = Terms(confined=False),
 ) -> Graded:
     """Runs and judges `notebook`, whose nbgrader cells are those of the release, in their order.
 
-    `seed` draws the inputs, `files` lie beside the notebook, `seconds` is what each cell and each
-    observation may take.
+    `seed` draws the inputs, `files` lie beside the notebook. Raises Unconfined, before anything has run,
+    where the terms ask for confinement and a layer of it is missing here.
     """
     exercises = {exercise.id: exercise for exercise in declarations.exercises}
     tests = {_grade_id(cell): cell for cell in notebook.cells}
     verdicts = {}
-    with _Run(declarations, seed, files, seconds) as run:
+    with _Run(declarations, seed, files, terms.seconds) as run:
+        if terms.confined and (lacking := missing(run.layers)):
+            raise Unconfined(_refusal(lacking))
         for cell in notebook.cells:
             exercise = exercises.get(_grade_id(cell))
             if exercise is not None:
@@ -62,6 +82,14 @@ def grade(
             elif cell.cell_type == "code" and _grade_id(cell).removesuffix("-test") not in exercises:
                 _plain_cell(run, cell)
         return Graded(notebook, verdicts, run.layers)
+
+
+def _refusal(lacking: Mapping[str, str]) -> str:
+    names = "\n".join(f"  {name}: {advice}" for name, advice in lacking.items())
+    return (
+        "other people's work is not graded without all layers of isolation, and this machine lacks\n"
+        f"{names}\n'--isolation none' grades all the same, and the results say so. Ask 'autograder doctor'"
+    )
 
 
 def warm_up() -> None:
@@ -95,31 +123,43 @@ def _plain_cell(run: "_Run", cell: NotebookNode) -> None:
 
 
 def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: NotebookNode) -> Verdict:
-    cases = exercise.cases(run.seed)
     kept = len(run.steps)
-    solution.outputs, shown = [], []
-    try:
-        run.ask("mark")
-        answer = run.ask("run", source=solution.source, rescue=True)
-        solution.outputs = _outputs(answer["outputs"])
-        visible = run.ask("run", source=test.source.split(HIDDEN)[0], rescue=False)
-        shown = _outputs(visible["outputs"])
-        reply = run.ask("observe", name=observer_name(exercise), cases=cases)
-        seen = _checked(reply.get("observations"), cases)
-        verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
-        verdict = _with_visible(verdict, visible["error"])
-        run.ask("settle", names=exercise.names)
-    except Lost as lost:
-        message = f"No answer could be seen: {lost}."
-        verdict = Verdict(0.0, exercise.points, message, None, tuple(exercise.parts))
-        del run.steps[kept:]
-        run.restart()
+    shown: list[NotebookNode] = []
+    for attempt in range(ATTEMPTS):
+        solution.outputs = []
+        try:
+            verdict, shown = _judged(run, exercise, solution, test)
+            break
+        except Lost as lost:
+            message = f"No answer could be seen: {lost}."
+            verdict = Verdict(0.0, exercise.points, message, None, tuple(exercise.parts))
+            del run.steps[kept:]
+            run.restart()
+            if not isinstance(lost, Killed) or attempt == ATTEMPTS - 1:  # Killed: by nothing that it ran
+                break
     if not verdict.right:
         run.put(exercise.reference)
         run.put(exercise.attach)
     test.outputs = _test_outputs(shown, verdict)
     test.metadata["autograder"] = asdict(verdict)
     return verdict
+
+
+def _judged(
+    run: "_Run", exercise: Exercise, solution: NotebookNode, test: NotebookNode
+) -> tuple[Verdict, list[NotebookNode]]:
+    """The verdict on an answer, and what its visible test showed; raises Lost where the child is."""
+    cases = exercise.cases(run.seed)
+    run.ask("mark")
+    answer = run.ask("run", source=solution.source, rescue=True)
+    solution.outputs = _outputs(answer["outputs"])
+    visible = run.ask("run", source=test.source.split(HIDDEN)[0], rescue=False)
+    shown = _outputs(visible["outputs"])
+    reply = run.ask("observe", name=observer_name(exercise), cases=cases)
+    seen = _checked(reply.get("observations"), cases)
+    verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
+    run.ask("settle", names=exercise.names)
+    return _with_visible(verdict, visible["error"]), shown
 
 
 def _checked(seen: Any, cases: Sequence[Case]) -> list[Observation]:

@@ -6,7 +6,7 @@ in this process, in a pool of processes and on another machine.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from . import course
 from .course import Assignment, laid_beside
 from .exercises import declared
-from .grade import SECONDS, Graded, grade, warm_up
+from .grade import Graded, Terms, grade, warm_up
 from .submission import pick, repair
 
 Notebooks = Mapping[str, bytes]
@@ -37,19 +37,6 @@ class Master:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """How notebooks are run.
-
-    `seconds` is what each cell and each observation may take; `figures` has all figures drawn; where
-    `confined` is asked for, nothing runs on a machine that lacks a layer of isolation.
-    """
-
-    seconds: float = SECONDS
-    figures: bool = False
-    confined: bool = True
-
-
-@dataclass(frozen=True)
 class Task:
     """A submission to be marked: the notebooks in its folder, and what its inputs are drawn from."""
 
@@ -57,7 +44,7 @@ class Task:
     master: Master
     notebooks: Notebooks
     seed: str
-    terms: Terms = Terms()
+    terms: Terms = field(default_factory=Terms)
 
 
 @dataclass(frozen=True)
@@ -95,7 +82,7 @@ def carry_out(task: Task) -> Result:
     notebook.metadata["autograder"] = {"notes": list(notes)}
     _as_written(notebook, task.master)
     graded = mark(notebook, assignment, task.master.released, task.seed, task.terms)
-    notebook.metadata["autograder"]["layers"] = list(graded.layers)
+    notebook.metadata["autograder"] |= recorded(graded, task.terms)
     unanswered = _unanswered(notebook, task.master.released)
     return Result(
         student=task.student,
@@ -108,6 +95,12 @@ def carry_out(task: Task) -> Result:
         layers=graded.layers,
         seconds=time.monotonic() - begun,
     )
+
+
+def recorded(graded: Graded, terms: Terms) -> dict[str, Any]:
+    """What a graded notebook says of how it was run."""
+    asked = {} if terms.confined else {"isolation": "none"}
+    return {"layers": list(graded.layers), **asked}
 
 
 def mend(
@@ -136,7 +129,7 @@ def mark(notebook: NotebookNode, assignment: Assignment, released: bytes, seed: 
     declarations = declared(assignment)
     read = bool(declarations.written)
     drawn = terms.figures or (read and _plain_cells(notebook) != _plain_cells(_parsed(released)))
-    graded = grade(notebook, declarations, seed, laid_beside(assignment, drawn), terms.seconds)
+    graded = grade(notebook, declarations, seed, laid_beside(assignment, drawn), terms)
     if read and not drawn:
         pictures = _pictures(assignment.name, released)
         for cell in notebook.cells:
@@ -165,7 +158,7 @@ def _pictures(name: str, released: bytes) -> dict[str, list[NotebookNode]]:
     """What the released notebook's cells draw when every answer is replaced by its reference."""
     assignment = course.assignment(name)
     notebook = nbformat.reads(released.decode(), as_version=4)
-    grade(notebook, declared(assignment), "pictures", laid_beside(assignment, drawn=True))
+    grade(notebook, declared(assignment), "pictures", laid_beside(assignment, drawn=True))  # our own code
     plain = _plain_cells(notebook)
     return {cell.id: cell.outputs for cell in notebook.cells if cell.id in plain and _is_drawn(cell)}
 

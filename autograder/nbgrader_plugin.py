@@ -28,13 +28,13 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 from sqlalchemy.exc import SAWarning
-from traitlets import Bool, Float, Unicode
+from traitlets import Bool, Enum, Float, Unicode
 from traitlets.config import Config, PyFileConfigLoader
 
 from .course import ASSIGNMENTS, Assignment, Course, CourseError
 from .feedback import Pages, configure_pages, summary, without_hidden_tests
-from .grade import SECONDS
-from .marking import Terms, mark, mend
+from .grade import SECONDS, Terms
+from .marking import mark, mend, recorded
 from .submission import read_folder
 
 
@@ -164,6 +164,7 @@ class JudgedExecute(NbGraderPreprocessor):
 
     root = Unicode(help="The course's folder").tag(config=True)
     seconds = Float(SECONDS, help="What each cell and each observation may take").tag(config=True)
+    isolation = Enum(("full", "none"), "full", help="none: grade without all layers, too").tag(config=True)
     figures = Bool(False, help="Whether to draw figures that nobody has to look at").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -173,11 +174,9 @@ class JudgedExecute(NbGraderPreprocessor):
             return outcome
         course = Course(Path(self.root))
         seed = course.seed(resources["nbgrader"]["student"])
-        graded = mark(
-            nb, assignment, course.released(assignment).read_bytes(), seed, Terms(self.seconds, self.figures)
-        )
-        info = nb.metadata.setdefault("autograder", {})
-        info["layers"] = list(graded.layers)
+        terms = Terms(self.seconds, self.figures, self.isolation == "full")
+        graded = mark(nb, assignment, course.released(assignment).read_bytes(), seed, terms)
+        nb.metadata.setdefault("autograder", {}).update(recorded(graded, terms))
         return nb, resources
 
 

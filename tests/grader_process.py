@@ -121,7 +121,7 @@ def main() -> None:
 
     from autograder.course import assignment, find_course, laid_beside
     from autograder.exercises import declared
-    from autograder.grade import grade
+    from autograder.grade import Terms, grade
 
     course, first = find_course(Path(__file__).parent), assignment("01-derivatives")
     declarations = declared(first)
@@ -134,7 +134,8 @@ def main() -> None:
             name = cell.metadata["nbgrader"]["grade_id"]
             if name in right:
                 cell.source = request["answer"] if name == "derivative-square" else right[name]
-        result = grade(mine, declarations, "a seed", laid_beside(first, drawn=False), request["seconds"])
+        terms = Terms(request["seconds"], confined=False)
+        result = grade(mine, declarations, "a seed", laid_beside(first, drawn=False), terms)
         scores = {name: verdict.score for name, verdict in result.verdicts.items()}
         message = result.verdicts["derivative-square"].message
         reply = {"scores": scores, "message": message, "layers": result.layers, "notebook": result.notebook}

@@ -9,11 +9,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder import grade as grading
 from autograder.child import start
 from autograder.child.near import Child
 from autograder.course import BESIDE, assignment, find_course
 from autograder.exercises import declared
-from autograder.grade import Graded, grade
+from autograder.grade import Graded, Terms, Unconfined, grade
 
 COURSE = find_course()
 FIRST = assignment("01-derivatives")
@@ -44,7 +45,7 @@ def graded(skeleton):
                 cell.source = answers.get(name, RIGHT[name])
         if before:
             notebook.cells.insert(1, nbformat.v4.new_code_cell(before))
-        return grade(notebook, DECLARED, "a seed", FILES, seconds)
+        return grade(notebook, DECLARED, "a seed", FILES, Terms(seconds, confined=False))
 
     return run
 
@@ -311,3 +312,28 @@ def test_another_seed_another_verdict_s_inputs_and_the_same_seed_the_same_bytes(
 
     assert run("secret/a") == run("secret/a")
     assert run("secret/a") != run("secret/b")
+
+
+def test_without_all_layers_nothing_runs_that_is_not_one_s_own(monkeypatch):
+    ran = []
+    monkeypatch.setattr(grading, "missing", lambda layers: {"landlock": "do this"})
+    monkeypatch.setattr(grading._Run, "ask", lambda *args, **fields: ran.append(args))
+    with pytest.raises(Unconfined, match="landlock: do this"):
+        grade(nbformat.v4.new_notebook(), DECLARED, "a seed", FILES, Terms())
+    assert ran == []
+
+
+def test_a_child_that_is_killed_from_outside_costs_nothing(monkeypatch, graded):
+    """Killed twice at the first observation: the third child is asked again, and all is right."""
+    ask, left = grading._Run.ask, {"observe": 2}
+
+    def asked(self, do, **fields):
+        if left.get(do):
+            left[do] -= 1
+            raise grading.Killed("it was killed")
+        return ask(self, do, **fields)
+
+    monkeypatch.setattr(grading._Run, "ask", asked)
+    result = graded()
+    assert left == {"observe": 0}
+    assert all(verdict.right for verdict in result.verdicts.values())

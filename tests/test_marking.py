@@ -10,7 +10,8 @@ import pytest
 from autograder import grade as grading
 from autograder.course import assignment, find_course
 from autograder.exercises import declared
-from autograder.marking import Master, Task, Terms, carry_out
+from autograder.grade import Terms
+from autograder.marking import Master, Task, carry_out
 from autograder.sample import Plan, Release
 
 COURSE = find_course()
