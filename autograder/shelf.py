@@ -50,6 +50,7 @@ class Shelf:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._clear()
         self._lock.release()
 
     def unfinished(self) -> set[Key]:
