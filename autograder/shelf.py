@@ -50,8 +50,10 @@ class Shelf:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._clear()
-        self._lock.release()
+        try:
+            self._clear()
+        finally:
+            self._lock.release()
 
     def unfinished(self) -> set[Key]:
         """The submissions that an earlier grader was putting down when it was stopped."""
