@@ -12,6 +12,7 @@ from typing import Any
 from .observe.run import Case, Observation, Observer, observations
 
 MESSAGE_LINES = 8
+KEPT = 500  # observations of the reference, for each notebook
 SHOWN = 120  # characters of a value that a message shows
 
 
@@ -164,9 +165,25 @@ class Notebook:
         return self._seen[key]
 
     def expected(self, exercise: Exercise, cases: Sequence[Case]) -> list[Observation]:
-        """What the reference shows on `cases`, which begin with the lesson's own."""
-        drawn = self.observe(exercise, exercise.reference, cases[len(exercise.lesson) :])
-        return [*self.observe_lesson(exercise, exercise.reference), *drawn]
+        """What the reference shows on `cases`, which begin with the lesson's own.
+
+        Of drawn cases the latest are kept: the costly ones, such as long chains, are few and come again.
+        """
+        names = None
+        seen = [*self.observe_lesson(exercise, exercise.reference)]
+        for case in cases[len(exercise.lesson) :]:
+            key = exercise.id, json.dumps(case, sort_keys=True)
+            if key not in self._drawn:
+                names = names or self.names(exercise, exercise.reference)
+                if len(self._drawn) >= KEPT:
+                    del self._drawn[next(iter(self._drawn))]
+                self._drawn[key] = observations(exercise.observe, names, [case])[0]
+            seen.append(self._drawn[key])
+        return seen
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[str, str], Observation]:
+        return {}
 
 
 @lru_cache(maxsize=1024)

@@ -21,7 +21,7 @@ from autograder.child import enclosure, near, start
 from autograder.course import ASSIGNMENTS, BESIDE, assignment, find_course
 from autograder.exercise import is_right
 from autograder.exercises import declared
-from autograder.grade import grade
+from autograder.grade import Terms, grade
 
 COURSE = find_course()
 FIRST = assignment("01-derivatives")
@@ -112,7 +112,9 @@ def dump():
     patch.setattr("autograder.grade.Child", Watched)
     files = {name: (BESIDE / name).read_bytes() for name in FIRST.beside}
     thread = threading.Thread(
-        target=grade, args=(copy.deepcopy(notebook), DECLARED, SEED, files), kwargs={"seconds": 6.0}
+        target=grade,
+        args=(copy.deepcopy(notebook), DECLARED, SEED, files),
+        kwargs={"terms": Terms(6.0, confined=False)},
     )
     thread.start()
     try:

@@ -13,6 +13,7 @@ from .start import start
 
 REPLY_LIMIT = 8_000_000  # bytes of one reply, a figure or two
 DEPTH_LIMIT = 40
+ROOM = 4096  # bytes that every system's pipes hold
 START_SECONDS = 60.0
 
 
@@ -60,8 +61,12 @@ class Child:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         line = json.dumps(message).encode() + b"\n"
-        # A child that does not read must not stop us: if the line does not go through, no reply comes.
-        threading.Thread(target=self._write, args=(line,), daemon=True).start()
+        if len(line) <= ROOM:
+            # It fits into the pipe, which is empty: whoever replied has read the request to its end, the id.
+            self._write(line)
+        else:
+            # A child that does not read must not stop us: if the line does not go through, no reply comes.
+            threading.Thread(target=self._write, args=(line,), daemon=True).start()
 
     def _write(self, line: bytes) -> None:
         with suppress(OSError, ValueError):  # the child is gone: _receive tells
