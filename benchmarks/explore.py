@@ -23,9 +23,9 @@ from playwright.sync_api import Locator, Page, sync_playwright
 from autograder.course import ASSIGNMENTS, find_course
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser tests know how to serve and drive JupyterLab
-from tests.browser.conftest import CHROMIUM, QUIET  # noqa: E402
-from tests.browser.served import served  # noqa: E402
-from tests.browser.workbench import PATIENCE, Lab  # noqa: E402
+from tests.browser.conftest import CHROMIUM, QUIET
+from tests.browser.served import served
+from tests.browser.workbench import PATIENCE, Lab
 
 COURSE = find_course(Path(__file__).parent)
 CALLS = {

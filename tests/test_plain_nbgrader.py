@@ -16,7 +16,7 @@ from autograder.nbgrader_plugin import generate_release, load_config
 
 COURSE = find_course()
 
-NOTEBOOKS = 3  # of each kind: a kernel takes seconds; the audit tries every answer, by the same judge
+NOTEBOOKS = 2  # of each kind: a kernel takes seconds; the audit tries every answer, by the same judge
 every_assignment = pytest.mark.parametrize("one", ASSIGNMENTS, ids=lambda one: one.name)
 
 
