@@ -54,7 +54,7 @@ class Exploration:
             for values in itertools.product(*(control.values for control in controls))
         ]
         # what is the same for all positions is part of the picture; what some share is sent once
-        self.slots = [slot for slot in rows[0] if len({row[slot] for row in rows}) > 1]
+        self.slots = [slot for slot in rows[0] if slot == "say" or len({row[slot] for row in rows}) > 1]
         self.fixed = {slot: str(value) for slot, value in rows[0].items() if slot not in self.slots}
         self.picture = _filled(picture, self.fixed)
         pool = {}
@@ -69,8 +69,9 @@ class Exploration:
         return self.fixed | dict(zip(self.slots, (self.pool[index] for index in self.frames[number])))
 
     def still(self):
-        """The picture of the first position, as an SVG of its own."""
-        return _filled(self.picture, self.seen(*(control.start for control in self.controls)))
+        """The picture of the first position, as an SVG of its own, on white: no theme reaches it."""
+        seen = self.seen(*(control.start for control in self.controls))
+        return _filled(self.picture, seen).replace("<svg ", '<svg style="background: #ffffff" ', 1)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         say = self.seen(*(control.start for control in self.controls))["say"]
