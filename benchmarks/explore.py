@@ -112,7 +112,7 @@ def pressed(page: Page, place: Locator, slider: Locator, count: int) -> list[flo
     page.evaluate(LISTEN, [place.element_handle(), slider.element_handle()])
     slider.focus()
     for number in range(count):
-        slider.press("ArrowRight" if number // 6 % 2 == 0 else "ArrowLeft")
+        slider.press("ArrowLeft" if number % 2 else "ArrowRight")
         page.wait_for_function("count => window.times.length > count", arg=number, timeout=PATIENCE)
     found: list[float] = page.evaluate("window.times")
     return found
