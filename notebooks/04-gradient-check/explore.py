@@ -41,9 +41,14 @@ def step_size():
     box = Axes((70, 30, 590, 250), (1e-14, 1), (1e-13, 1), logx=True, logy=True)
     powers = [(10.0**-k, f"1e-{k}") for k in (14, 12, 10, 8, 6, 4, 2)]
     picture = svg(
-        700, 350,
-        box.frame("step h (logarithmic)", "error of the slope (logarithmic)", powers,
-                  [(10.0**-k, f"1e-{k}") for k in (12, 9, 6, 3)]),
+        700,
+        350,
+        box.frame(
+            "step h (logarithmic)",
+            "error of the slope (logarithmic)",
+            powers,
+            [(10.0**-k, f"1e-{k}") for k in (12, 9, 6, 3)],
+        ),
         box.inside(
             tag("path", id="truncation", fill="none", stroke=INK, stroke_dasharray="7 4"),
             tag("path", id="rounding", fill="none", stroke=INK, stroke_dasharray="2 3", stroke_width=1.5),
@@ -74,7 +79,9 @@ def step_size():
     return Exploration(
         "Too large a step, and too small a one",
         [choice("way", "the slope is taken", WAYS), slider("h", "step h", STEPS, 0, "{:.1e}")],
-        picture, show, play="h",
+        picture,
+        show,
+        play="h",
     )
 
 

@@ -49,7 +49,8 @@ def softmax_loss():
         named = f"{NAMES[token]} token" + (", the target" if token == TARGET else "")
         parts.append(label(box.x(token), 316, named, text_anchor="middle"))
     picture = svg(
-        700, 350,
+        700,
+        350,
         box.frame("", "probability p, target y, and the push p - y", [], [-1, -0.5, 0, 0.5, 1]),
         tag("path", d=f"M60 {zero}H660", stroke=INK, stroke_width=0.8),
         tag("path", d="M260 30V280M460 30V280", stroke=FAINT),
@@ -79,8 +80,10 @@ def softmax_loss():
         seen["say"] = sentence(logits)
         return seen
 
-    sliders = [slider(f"z{number}", f"logit of the {name}", LOGITS, start)
-               for number, (name, start) in enumerate(zip(NAMES, [10, 8, 6]))]
+    sliders = [
+        slider(f"z{number}", f"logit of the {name}", LOGITS, start)
+        for number, (name, start) in enumerate(zip(NAMES, [10, 8, 6]))
+    ]
     return Exploration("Three logits and what pushes them", sliders, picture, show)
 
 

@@ -23,8 +23,11 @@ def both_gradients(n, d, k):
 
 # name, colour, and where its middle is
 PLACES = {
-    "X": ("X", BLUE, 100, 105), "W": ("W", ORANGE, 270, 105), "Y": ("Y = X W", GREEN, 440, 105),
-    "dX": ("dX = dY Wᵀ", BLUE, 100, 265), "dW": ("dW = Xᵀ dY", ORANGE, 270, 265),
+    "X": ("X", BLUE, 100, 105),
+    "W": ("W", ORANGE, 270, 105),
+    "Y": ("Y = X W", GREEN, 440, 105),
+    "dX": ("dX = dY Wᵀ", BLUE, 100, 265),
+    "dW": ("dW = Xᵀ dY", ORANGE, 270, 265),
     "dY": ("dY, given", GREEN, 440, 265),
 }
 
@@ -37,8 +40,10 @@ def matrix_shapes():
         parts.append(label(x, 0, title, id=f"{name}t", text_anchor="middle"))
         parts.append(label(x, 0, id=f"{name}s", text_anchor="middle", font_size=12))
     picture = svg(
-        700, 350,
-        label(185, 110, "times", text_anchor="middle"), label(355, 110, "=", text_anchor="middle"),
+        700,
+        350,
+        label(185, 110, "times", text_anchor="middle"),
+        label(355, 110, "=", text_anchor="middle"),
         tag("path", d="M20 185H520", stroke=INK, stroke_width=0.5),
         *parts,
         label(540, 60, "scalar operations", font_weight="bold"),
@@ -54,8 +59,13 @@ def matrix_shapes():
             seen[f"{name}s.y"] = f"{y + rows * CELL / 2 + 16:.0f}"
             seen[f"{name}s.text"] = f"{rows} x {columns}"
         products, sums = operations(n, d, k)
-        lines = [f"n k d = {n} x {k} x {d}", f"products: {products}", f"sums: {sums}", "",
-                 f"both gradients: {both_gradients(n, d, k)}"]
+        lines = [
+            f"n k d = {n} x {k} x {d}",
+            f"products: {products}",
+            f"sums: {sums}",
+            "",
+            f"both gradients: {both_gradients(n, d, k)}",
+        ]
         for row, line in enumerate(lines):
             seen[f"count{row}.text"] = line
         seen["say"] = sentence(n, d, k)
@@ -80,6 +90,8 @@ def grid(x, y, rows, columns):
 def sentence(n, d, k):
     """What the picture shows, in words."""
     products, _ = operations(n, d, k)
-    return (f"X is {n} by {d} and W is {d} by {k}: the inner sizes, {d} and {d}, agree, and Y is {n} by {k}. "
-            f"That takes {products} products. Every gradient has its matrix's own shape: dW is {d} by {k}, "
-            f"dX is {n} by {d}.")
+    return (
+        f"X is {n} by {d} and W is {d} by {k}: the inner sizes, {d} and {d}, agree, and Y is {n} by {k}. "
+        f"That takes {products} products. Every gradient has its matrix's own shape: dW is {d} by {k}, "
+        f"dX is {n} by {d}."
+    )

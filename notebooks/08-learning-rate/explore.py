@@ -91,26 +91,41 @@ def learning_rate():
             turn = math.tau * step / 72
             along = math.sqrt(2 * level / steep) * math.cos(turn)
             across = math.sqrt(2 * level / flat) * math.sin(turn)
-            turned.append((2 + along * math.cos(angle) - across * math.sin(angle),
-                           1 + along * math.sin(angle) + across * math.cos(angle)))
+            turned.append(
+                (
+                    2 + along * math.cos(angle) - across * math.sin(angle),
+                    1 + along * math.sin(angle) + across * math.cos(angle),
+                )
+            )
         return tag("path", d=curve(bowl.points(turned)), fill="none", stroke=INK, stroke_width=0.5)
 
     limit = scale.x(2 / steep)
     picture = svg(
-        700, 350,
+        700,
+        350,
         bowl.frame("slope w", "intercept b: the path in the bowl", [0, 2, 4], [-2, 0, 2, 4]),
-        bowl.inside(*map(ring, [0.05, 0.5, 2, 5, 10, 20]),
-                    tag("path", id="path", fill="none", stroke=BLUE, stroke_width=1.8),
-                    tag("circle", id="end", r=5, fill=ORANGE)),
-        losses.frame("steps", "loss, logarithmic", [0, 20, 40, 60],
-                     [(1e-6, "1e-6"), (1e-1, "0.1"), (1e4, "1e4")]),
+        bowl.inside(
+            *map(ring, [0.05, 0.5, 2, 5, 10, 20]),
+            tag("path", id="path", fill="none", stroke=BLUE, stroke_width=1.8),
+            tag("circle", id="end", r=5, fill=ORANGE),
+        ),
+        losses.frame(
+            "steps", "loss, logarithmic", [0, 20, 40, 60], [(1e-6, "1e-6"), (1e-1, "0.1"), (1e4, "1e4")]
+        ),
         losses.inside(tag("path", id="loss", fill="none", stroke=ORANGE, stroke_width=1.8)),
         scale.frame("", "your rate, and the limit 2 / a (logarithmic)", [0.001, 0.01, 0.1], []),
         tag("path", d=f"M{limit:.1f} 209V241", stroke=ORANGE, stroke_width=3),
         tag("circle", id="rate", cy=225, r=6, fill=BLUE),
         factors.frame("", "factors 1 - rate a: steep (circle), flat (square)", [-2, -1, 0, 1, 2], []),
-        tag("rect", x=factors.x(-1), y=292, width=factors.x(1) - factors.x(-1), height=20,
-            fill=GREEN, opacity=0.25),
+        tag(
+            "rect",
+            x=factors.x(-1),
+            y=292,
+            width=factors.x(1) - factors.x(-1),
+            height=20,
+            fill=GREEN,
+            opacity=0.25,
+        ),
         tag("circle", id="steep", cy=302, r=6, fill=ORANGE),
         tag("rect", id="flat", y=296, width=12, height=12, fill=BLUE),
         label(50, 335, id="rates", font_size=12),
@@ -135,7 +150,10 @@ def learning_rate():
 
     return Exploration(
         "Predict, then move the learning rate",
-        [choice("prediction", "At this rate,", PREDICTIONS),
-         slider("rate", "learning rate", RATES, start=RATES.index(0.05), text="{:.3g}")],
-        picture, show,
+        [
+            choice("prediction", "At this rate,", PREDICTIONS),
+            slider("rate", "learning rate", RATES, start=RATES.index(0.05), text="{:.3g}"),
+        ],
+        picture,
+        show,
     )

@@ -192,7 +192,6 @@ class Axes:
         parts.append(label(left, top - 8, ylabel))
         return "".join(parts)
 
-
     def inside(self, *parts):
         """Parts of the picture, cut off at the rectangle's edge."""
         left, top, width, height = self.box

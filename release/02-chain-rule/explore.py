@@ -42,7 +42,8 @@ def backward(a, b, c):
 def graph():
     """The exploration: three inputs, and the steps of both passes."""
     picture = svg(
-        700, 310,
+        700,
+        310,
         *(edge(PLACES[start], PLACES[end], f"{start}{end}") for start, end in EDGES),
         *(node(*place, name) for name, place in PLACES.items()),
     )

@@ -23,7 +23,8 @@ def tangent():
     """The exploration: choose a curve, and make h small."""
     box = Axes((60, 30, 590, 260), (0.2, 2.8), (-1, 7))
     picture = svg(
-        700, 350,
+        700,
+        350,
         box.frame("x", "f(x)", [0.5, 1, 1.5, 2, 2.5], [0, 2, 4, 6]),
         box.inside(
             tag("path", id="curve", fill="none", stroke=BLUE, stroke_width=2.5),
@@ -58,7 +59,9 @@ def tangent():
     return Exploration(
         "From two points to one",
         [choice("function", "f(x) is", FUNCTIONS), slider("h", "step h", STEPS, 0, "{:.2g}")],
-        picture, show, play="h",
+        picture,
+        show,
+        play="h",
     )
 
 

@@ -49,7 +49,8 @@ def training():
     bowl = Axes((390, 30, 280, 200), (-2, 6), (-2, 4))
     losses = Axes((50, 290, 620, 100), (0, STEPS), (1e-4, 1e2), logy=True)
     picture = svg(
-        700, 440,
+        700,
+        440,
         data.frame("x", "the points, and the line", [0, 1, 2, 3], [0, 5, 10]),
         data.inside(
             tag("path", id="line", stroke=ORANGE, stroke_width=2.5),
@@ -57,13 +58,19 @@ def training():
         ),
         bowl.frame("slope w", "intercept b: the path in the bowl", [0, 2, 4], [-2, 0, 2, 4]),
         bowl.inside(
-            *(tag("path", d=curve(bowl.points(ring(level))), fill="none", stroke=INK, stroke_width=0.5)
-              for level in (0.05, 0.5, 2, 5, 10, 20)),
+            *(
+                tag("path", d=curve(bowl.points(ring(level))), fill="none", stroke=INK, stroke_width=0.5)
+                for level in (0.05, 0.5, 2, 5, 10, 20)
+            ),
             tag("path", id="path", fill="none", stroke=BLUE, stroke_width=1.8),
             tag("circle", id="place", r=5, fill=ORANGE),
         ),
-        losses.frame("step", "loss, logarithmic", [0, 20, 40, 60, 80, 100],
-                     [(1e-4, "0.0001"), (1e-1, "0.1"), (1e2, "100")]),
+        losses.frame(
+            "step",
+            "loss, logarithmic",
+            [0, 20, 40, 60, 80, 100],
+            [(1e-4, "0.0001"), (1e-1, "0.1"), (1e2, "100")],
+        ),
         losses.inside(
             tag("path", id="losses", fill="none", stroke=INK, stroke_width=1, stroke_dasharray="4 3"),
             tag("path", id="sofar", fill="none", stroke=BLUE, stroke_width=2.5),
@@ -88,12 +95,13 @@ def training():
             "now.cy": f"{y:.1f}",
             "numbers.text": f"w = {w:.3f}, b = {b:.3f}, loss {heights[step][1]:.4g}",
             "say": f"After {step} steps with gradients {gradients}: w = {w:.4f}, b = {b:.4f}, "
-                   f"loss {heights[step][1]:.4g}. The points lie on 2 x + 1.",
+            f"loss {heights[step][1]:.4g}. The points lie on 2 x + 1.",
         }
 
     return Exploration(
         "Play through the training, rate 0.05",
-        [choice("gradients", "gradients are", CLEARING),
-         slider("step", "step", range(STEPS + 1), 0, "{:d}")],
-        picture, show, play="step",
+        [choice("gradients", "gradients are", CLEARING), slider("step", "step", range(STEPS + 1), 0, "{:d}")],
+        picture,
+        show,
+        play="step",
     )
