@@ -4,6 +4,7 @@ Requests and replies are JSON objects that carry the same `id`:
 
     {"do": "run", "source": ..., "rescue": bool}      -> {"outputs": [...], "error": {...} | null}
     {"do": "observe", "name": ..., "cases": [...]}    -> {"observations": [...]}
+    {"do": "figures", "drawn": bool}                  -> {}     whether figures are drawn, or only named
     {"do": "put", "source": ...}                      -> {}     runs code of the course, silently
     {"do": "mark"}                                    -> {}     remembers what every name means
     {"do": "settle", "names": [...]}                  -> {}     and puts back all but those names
@@ -175,6 +176,10 @@ class _Far:
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         done: dict[str, Any] = self._shell.run(request["source"], request["rescue"])
         return done
+
+    def figures(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._shell.figures = request["drawn"]
+        return {}
 
     def observe(self, request: dict[str, Any]) -> dict[str, Any]:
         module, name = request["name"].split(".")

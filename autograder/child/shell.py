@@ -1,96 +1,51 @@
-"""An IPython shell that records what its cells put out, as a notebook's outputs."""
+"""An IPython shell that behaves as a kernel's does, and records what its cells put out."""
 
 import ast
-import base64
+import asyncio
 import builtins
-import io
-import re
+import getpass
 import subprocess
 import sys
+import zlib
+from types import SimpleNamespace
 from typing import Any
 
+from IPython.core import page
+from IPython.core.autocall import ZMQExitAutocall
+from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
+from IPython.core.formatters import DisplayFormatter
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets import Type
+from traitlets import Any as AnyTrait
+from traitlets import Instance, Type
 
 from ..observe.run import describe
+from .outputs import OutStream, Recorder, placeless
 
-TEXT_LIMIT = 20_000  # characters of one cell's streams that are kept
-DATA_LIMIT = 2_000_000  # characters of one cell's pictures and the like
-ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")  # another one in each run, and of no use in a notebook
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 NOBODY = "input() was called: nobody answers while a notebook is graded, so it returned ''.\n"
-
-
-class Recorder:
-    """The outputs of the cell that is running, bounded in size."""
-
-    def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        self.outputs: list[dict[str, Any]] = []
-        self._text, self._data = TEXT_LIMIT, DATA_LIMIT
-
-    def stream(self, name: str, text: str) -> None:
-        if self._text <= 0 or not text:
-            return
-        text = ADDRESS.sub("at 0x...", text)
-        if len(text) > self._text:
-            text = text[: self._text] + f"\n... cut: a cell's text is kept to {TEXT_LIMIT:,} characters\n"
-        self._text -= len(text)
-        last = self.outputs[-1] if self.outputs else {}
-        if last.get("output_type") == "stream" and last["name"] == name:
-            last["text"] += text
-        else:
-            self.outputs.append({"output_type": "stream", "name": name, "text": text})
-
-    def data(self, kind: str, data: dict[str, Any]) -> None:
-        plain = {str(mime): _as_text(value) for mime, value in data.items()}
-        if "text/plain" in plain:
-            plain["text/plain"] = ADDRESS.sub("at 0x...", plain["text/plain"])
-        self._data -= sum(map(len, plain.values()))
-        if self._data < 0:
-            plain = {"text/plain": "(left out: too large)"}
-        output: dict[str, Any] = {"output_type": kind, "data": plain, "metadata": {}}
-        if kind == "execute_result":
-            output["execution_count"] = None
-        self.outputs.append(output)
-
-    def error(self, kind: str, text: str, traceback: list[str]) -> None:
-        lines = [ADDRESS.sub("at 0x...", str(line)[:2000]) for line in traceback[-40:]]
-        self.outputs.append(
-            {"output_type": "error", "ename": kind[:200], "evalue": text[:2000], "traceback": lines}
-        )
-
-
-def _as_text(value: Any) -> str:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
-
-
-class _Stream(io.TextIOBase):
-    """sys.stdout or sys.stderr of the cells."""
-
-    encoding = "utf-8"
-
-    def __init__(self, name: str, recorder: Recorder) -> None:
-        self._name, self._recorder = name, recorder
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        self._recorder.stream(self._name, str(text))
-        return len(text)
+ANSWERS = 20  # of one cell, that nobody gives: a debugger, or a loop that asks again, has to end
 
 
 class _Publisher(DisplayPublisher):
-    def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
-        self.shell.recorder.data("display_data", data)
+    def publish(
+        self,
+        data: dict[str, Any],
+        metadata: Any = None,
+        *,
+        transient: Any = None,
+        update: bool = False,
+        **_: Any,
+    ) -> None:
+        display_id = (transient or {}).get("display_id")
+        if update:
+            self.shell.recorder.update(data, metadata, display_id)
+        else:
+            self.shell.recorder.data("display_data", data, metadata, display_id)
 
     def clear_output(self, wait: bool = False) -> None:
-        self.shell.recorder.start()
+        self.shell.recorder.clear(wait)
 
 
 class _Hook(DisplayHook):
@@ -98,41 +53,101 @@ class _Hook(DisplayHook):
         """The prompt is the notebook's affair."""
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
-        self.shell.recorder.data("execute_result", format_dict)
+        self.shell.recorder.data("execute_result", format_dict, md_dict)
+
+
+class _Formatter(DisplayFormatter):
+    def format(self, obj: Any, include: Any = None, exclude: Any = None) -> Any:
+        """An object's kinds of display; of a figure only its text where figures are not drawn."""
+        if not self.parent.figures and type(obj).__name__ == "Figure":
+            include = ["text/plain"]
+        return super().format(obj, include, exclude)
+
+
+class _Compiler(CachingCompiler):
+    def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
+        """A cell's file name, of a kernel's form: IPython shows other lines of cells named otherwise."""
+        return f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
 
 
 class Shell(InteractiveShell):
-    """Runs cells as a kernel would, and records what they put out."""
+    """Runs cells as a kernel would, and records what they put out.
+
+    `figures` says whether figures are drawn, or only named.
+    """
 
     display_pub_class = Type(_Publisher)
     displayhook_class = Type(_Hook)
+    compiler_class = Type(_Compiler)
+    exiter = Instance(ZMQExitAutocall)
+    kernel = AnyTrait()  # notebooks ask whether there is one
+    figures = True
 
     def __init__(self, **settings: Any) -> None:
         self.recorder = Recorder()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._answers = 0
         super().__init__(**settings)
-        self._streams = [_Stream(name, self.recorder) for name in ("stdout", "stderr")]
-        builtins.input = self._nobody_answers
+        self.kernel = SimpleNamespace(shell=self, get_parent=lambda: {"header": {"msg_id": ""}})
+        self._streams = [OutStream(name, self.recorder) for name in ("stdout", "stderr")]
+        builtins.input = getpass.getpass = self._nobody_answers
+        sys.breakpointhook = lambda *_, **__: None  # as where no debugger is connected
+
+    def _exiter_default(self) -> ZMQExitAutocall:
+        return ZMQExitAutocall(self)
 
     def init_history(self) -> None:
         self.config.HistoryManager.enabled = False  # nothing of one run is left for another
         super().init_history()
 
+    def init_hooks(self) -> None:
+        """Help goes to a pager, which is no part of a notebook."""
+        super().init_hooks()
+        self.set_hook("show_in_pager", page.as_hook(lambda *_, **__: None), 99)
+
+    def init_display_formatter(self) -> None:
+        self.display_formatter = _Formatter(parent=self)
+        self.configurables.append(self.display_formatter)
+
+    @placeless
     def system(self, cmd: str) -> None:
         """`!cmd`, by pipes: there is no terminal here."""
         line = self.var_expand(cmd, depth=1)
         done = subprocess.run(line, check=False, shell=True, capture_output=True, text=True, errors="replace")
-        self.recorder.stream("stdout", done.stdout)
-        self.recorder.stream("stderr", done.stderr)
+        self.recorder.write("stdout", done.stdout)
+        self.recorder.write("stderr", done.stderr)
         self.user_ns["_exit_code"] = done.returncode
 
     def enable_gui(self, gui: str | None = None) -> None:
         """No window system's event loop is started."""
 
-    def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
-        self.recorder.error(etype.__name__, describe(evalue)["text"], stb)
+    def ask_exit(self) -> None:
+        """A kernel would end after this cell; here the cells after it are graded."""
 
-    def _nobody_answers(self, prompt: object = "") -> str:
-        self.recorder.stream("stdout", f"{prompt}\n{NOBODY}")
+    def set_next_input(self, text: str, replace: bool = False) -> None:
+        """There is no next input to fill in."""
+
+    def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
+        """Forgets all names, and the event loop: a fork must not share one."""
+        super().reset(new_session, aggressive)
+        if self._loop is not None and not self._loop.is_running():
+            self._loop.close()
+            self._loop = None
+
+    def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
+        try:
+            text = str(evalue)
+        except Exception:
+            text = describe(evalue)["text"]
+        self.recorder.error(etype.__name__, text, stb)
+
+    @placeless
+    def _nobody_answers(self, prompt: object = "", stream: object = None) -> str:
+        """Answers ''; raises EOFError in a cell that goes on asking."""
+        self._answers += 1
+        if self._answers > ANSWERS:
+            raise EOFError("nobody answers while a notebook is graded")
+        self.recorder.write("stdout", f"{prompt}\n{NOBODY if self._answers == 1 else ''}")
         return ""
 
     def run(self, source: str, rescue: bool = False) -> dict[str, Any]:
@@ -141,15 +156,49 @@ class Shell(InteractiveShell):
         With `rescue`, what the cell defines after a line that failed is defined all the same.
         """
         self.recorder.start()
+        self._answers = 0
         sys.stdout, sys.stderr = self._streams  # whatever the last cell made of them
         try:
-            result = self.run_cell(source, store_history=True)
+            result = self._running_loop().run_until_complete(self._execute(source))
             error = result.error_before_exec or result.error_in_exec
         except Exception as failure:  # the cell has broken the shell's own machinery
             error = failure
         if rescue and error is not None and not isinstance(error, SyntaxError):
             self._define_rest(source, error)
-        return {"outputs": self.recorder.outputs, "error": describe(error) if error else None}
+        return {"outputs": self.recorder.finish(), "error": describe(error) if error else None}
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that all cells run in, as in a kernel: a task of one goes on in the next."""
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    async def _execute(self, source: str) -> Any:
+        if "await" in source or "async" in source:  # else it cannot wait for anything itself
+            cell = self._transformed(source)
+            if self.should_run_async(source, **cell):
+                result = await self._execute_async(source, cell)
+                await asyncio.sleep(0)
+                return result
+        result = self.run_cell(source, store_history=True)
+        await asyncio.sleep(0)  # the tasks that it started begin
+        return result
+
+    async def _execute_async(self, source: str, cell: dict[str, Any]) -> Any:
+        result = None
+        try:
+            result = await self.run_cell_async(source, store_history=True, **cell)
+        finally:
+            self.events.trigger("post_execute")
+            self.events.trigger("post_run_cell", result)
+        return result
+
+    def _transformed(self, source: str) -> dict[str, Any]:
+        try:
+            return {"transformed_cell": self.transform_cell(source), "preprocessing_exc_tuple": None}
+        except Exception:
+            return {"transformed_cell": source, "preprocessing_exc_tuple": sys.exc_info()}
 
     def _define_rest(self, source: str, error: BaseException) -> None:
         tree = ast.parse(self.transform_cell(source))
@@ -166,3 +215,6 @@ class Shell(InteractiveShell):
                     exec(code, self.user_ns)
                 except Exception:  # it needs what the failed line would have made: not to be had
                     continue
+
+
+Shell.__name__ = "ZMQInteractiveShell"  # what notebooks ask for
