@@ -70,6 +70,10 @@ class _Compiler(CachingCompiler):
         return f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
 
 
+def _may_wait(source: str) -> bool:
+    return "async" in source or "await" in source
+
+
 class Shell(InteractiveShell):
     """Runs cells as a kernel would, and records what they put out.
 
@@ -127,13 +131,6 @@ class Shell(InteractiveShell):
     def set_next_input(self, text: str, replace: bool = False) -> None:
         """There is no next input to fill in."""
 
-    def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
-        """Forgets all names, and the event loop: a fork must not share one."""
-        super().reset(new_session, aggressive)
-        if self._loop is not None and not self._loop.is_running():
-            self._loop.close()
-            self._loop = None
-
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
         try:
             text = str(evalue)
@@ -159,7 +156,7 @@ class Shell(InteractiveShell):
         self._answers = 0
         sys.stdout, sys.stderr = self._streams  # whatever the last cell made of them
         try:
-            result = self._running_loop().run_until_complete(self._execute(source))
+            result = self._execute(source)
             error = result.error_before_exec or result.error_in_exec
         except Exception as failure:  # the cell has broken the shell's own machinery
             error = failure
@@ -167,21 +164,21 @@ class Shell(InteractiveShell):
             self._define_rest(source, error)
         return {"outputs": self.recorder.finish(), "error": describe(error) if error else None}
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        """The loop that all cells run in, as in a kernel: a task of one goes on in the next."""
+    def _execute(self, source: str) -> Any:
+        """Runs a cell; from the first that may be asynchronous on, within one event loop, as in a kernel."""
+        if self._loop is None and not _may_wait(source):  # most notebooks need none: it costs a socket pair
+            return self.run_cell(source, store_history=True)
         if self._loop is None or self._loop.is_closed():
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
-        return self._loop
+        return self._loop.run_until_complete(self._execute_in_loop(source))
 
-    async def _execute(self, source: str) -> Any:
-        if "await" in source or "async" in source:  # else it cannot wait for anything itself
-            cell = self._transformed(source)
-            if self.should_run_async(source, **cell):
-                result = await self._execute_async(source, cell)
-                await asyncio.sleep(0)
-                return result
-        result = self.run_cell(source, store_history=True)
+    async def _execute_in_loop(self, source: str) -> Any:
+        cell = self._transformed(source) if _may_wait(source) else None
+        if cell and self.should_run_async(source, **cell):
+            result = await self._execute_async(source, cell)
+        else:
+            result = self.run_cell(source, store_history=True)
         await asyncio.sleep(0)  # the tasks that it started begin
         return result
 
