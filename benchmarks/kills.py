@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -256,7 +256,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tally = kill_and_compare(Path(folder), options.kills, options.students, options.seed)
     if options.json:
-        print(json.dumps({**asdict(tally), "good": tally.good}))
+        print(json.dumps({**vars(tally), "good": tally.good}))
     else:
         each = ", ".join(f"{count} of a {what}" for what, count in sorted(tally.kills.items()))
         print(f"{tally.total} kills ({each}) in {time.monotonic() - begun:.0f} s")

@@ -58,6 +58,11 @@ class Formgrader:
         told.get_by_role("button", name="OK").click()
         expect(told).to_have_count(0)
 
+    def ready_to_mark(self) -> None:
+        """Waits until the marking page has fetched what is in the gradebook: before, it saves nothing."""
+        (frame,) = (one for one in self.page.frames if "/formgrader/submissions/" in one.url)
+        frame.wait_for_function("formgrader.grades?.loaded && formgrader.comments?.loaded")
+
     def saved(self, kind: str, field: str, value: str) -> None:
         """Fills in a field of the marking page and waits until it is in the gradebook."""
 
@@ -134,6 +139,7 @@ def test_formgrader_collects_and_grades(formgrader: Formgrader, screenshots: Pat
 def test_a_written_answer_is_marked(formgrader: Formgrader, screenshots: Path) -> None:
     formgrader.go("Manual Grading", ONE.name, ONE.notebook, "Submission #1")
     expect(formgrader.frame.get_by_text(WORDS)).to_be_visible()
+    formgrader.ready_to_mark()
     formgrader.saved("grade", WRITTEN, "0.5")
     formgrader.saved("comment", f"{WRITTEN}-comment", COMMENT)
     formgrader.page.screenshot(path=screenshots / "marking.png")
