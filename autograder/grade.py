@@ -71,7 +71,7 @@ def grade(
     exercises = {exercise.id: exercise for exercise in declarations.exercises}
     tests = {_grade_id(cell): cell for cell in notebook.cells}
     verdicts = {}
-    with _Run(declarations, seed, files, terms.seconds) as run:
+    with _Run(declarations, seed, files, terms) as run:
         if terms.confined and (lacking := missing(run.layers)):
             raise Unconfined(_refusal(lacking))
         for cell in notebook.cells:
@@ -241,9 +241,10 @@ def _error(name: str, message: str) -> NotebookNode:
 class _Run:
     """A child and the steps that brought it to where it is, so that a lost one can be replaced."""
 
-    def __init__(self, declarations: Notebook, seed: str, files: Mapping[str, bytes], seconds: float) -> None:
+    def __init__(self, declarations: Notebook, seed: str, files: Mapping[str, bytes], terms: Terms) -> None:
         self.declarations, self.seed = declarations, seed
-        self._files, self._seconds = files, seconds
+        self._files, self._seconds = files, terms.seconds
+        self._figures = terms.figures or bool(declarations.written)  # a person reads those that have a text
         self.plain_left = PLAIN_SECONDS
         self.steps: list[dict[str, Any]] = []
         self._child = self._start()
@@ -259,7 +260,7 @@ class _Run:
         return self._child.layers
 
     def _start(self) -> Child:
-        return Child(self._files)
+        return Child(self._files, self._figures)
 
     def ask(self, do: str, **fields: Any) -> dict[str, Any]:
         """One request to the child, remembered for a replay unless it only looks."""

@@ -8,13 +8,17 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import nbformat.v4 as nbf
 import pytest
 from fidelity_corpus import ALONE, DIFFERENCES, NOTEBOOKS
+from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 from autograder.child.near import Child
+from autograder.child.shell import MAGIC, _Transformers
+from autograder.course import find_course
 
 Outputs = list[dict[str, Any]]  # of one cell
 KERNELS = 6  # that share the corpus
@@ -136,8 +140,7 @@ def test_outputs_are_those_of_a_kernel(name, kernels_outputs):
 
 
 def shown(*sources: str, figures: bool = True) -> list[Outputs]:
-    with Child({}) as child:
-        child.ask(60, do="figures", drawn=figures)
+    with Child({}, figures) as child:
         return [child.ask(60, do="run", source=source, rescue=False)["outputs"] for source in sources]
 
 
@@ -186,3 +189,14 @@ def test_a_long_text_and_a_long_traceback_are_cut():
 def test_nothing_of_the_grader_s_own_files_is_in_a_traceback():
     for outputs in shown("import sys\nsys.stdout.write(3)", "!ls", "while True: input()"):
         assert "autograder" not in json.dumps(outputs)
+
+
+def test_cells_are_read_as_ipython_reads_them():
+    """Also where a look at every token is spared."""
+    sources = {source for name in NOTEBOOKS for source in cells(NOTEBOOKS[name])}
+    released = find_course().release.glob("*/*.ipynb")
+    sources |= {cell.source for path in released for cell in nbformat.read(path, 4).cells}
+    spared = [source for source in sources if not MAGIC.search(source)]
+    assert 100 < len(spared) < len(sources) - 20
+    for source in sources:
+        assert _Transformers().transform_cell(source) == TransformerManager().transform_cell(source)

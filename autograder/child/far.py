@@ -4,12 +4,12 @@ Requests and replies are JSON objects that carry the same `id`:
 
     {"do": "run", "source": ..., "rescue": bool}      -> {"outputs": [...], "error": {...} | null}
     {"do": "observe", "name": ..., "cases": [...]}    -> {"observations": [...]}
-    {"do": "figures", "drawn": bool}                  -> {}     whether figures are drawn, or only named
     {"do": "put", "source": ...}                      -> {}     runs code of the course, silently
     {"do": "mark"}                                    -> {}     remembers what every name means
     {"do": "settle", "names": [...]}                  -> {}     and puts back all but those names
 
-Before the first, the files that lie beside the notebook come in, and the names of the layers go out.
+Before the first, the files that lie beside the notebook come in, and whether figures are drawn or only
+named; the names of the layers go out.
 """
 
 import base64
@@ -140,7 +140,9 @@ def become(ground: Ground, private: str | None) -> None:
 
 def serve(ground: Ground, private: str | None, requests: BinaryIO, replies: BinaryIO) -> None:
     """Confines this process and serves requests until they end."""
-    files = {name: base64.b64decode(data) for name, data in json.loads(requests.readline())["files"].items()}
+    given = json.loads(requests.readline())
+    files = {name: base64.b64decode(data) for name, data in given["files"].items()}
+    ground.shell.figures = given["figures"]
     layers = ground.confine(private, files)
     _reply(replies, {"layers": layers})
     sys.path.insert(0, os.getcwd())
@@ -177,14 +179,10 @@ class _Far:
         done: dict[str, Any] = self._shell.run(request["source"], request["rescue"])
         return done
 
-    def figures(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._shell.figures = request["drawn"]
-        return {}
-
     def observe(self, request: dict[str, Any]) -> dict[str, Any]:
         module, name = request["name"].split(".")
         observer = getattr(import_module(f"autograder.observe.{module}"), name)
-        return {"observations": observations(observer, self._shell.user_ns, request["cases"])}
+        return {"observations": [*observations(observer, self._shell.user_ns, request["cases"])]}
 
     def put(self, request: dict[str, Any]) -> dict[str, Any]:
         exec(compile(request["source"], "<course>", "exec"), self._shell.user_ns)

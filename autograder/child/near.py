@@ -28,16 +28,18 @@ class Killed(Lost):
 class Child:
     """A process that runs student cells and observers and knows nothing of the answers.
 
-    `files` is what lies beside the notebook. Use it as a context manager: at its end the process and its
-    folder are gone. `layers` names what confines it, of confine.LAYERS.
+    `files` is what lies beside the notebook; without `figures`, none are drawn, only named. Use it as a
+    context manager: at its end the process and its folder are gone. `layers` names what confines it, of
+    confine.LAYERS.
     """
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes], figures: bool = True) -> None:
         """Starts it; raises Lost where it does not get ready, and OSError where none can be had."""
         self._process = start()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
-        self._send({"files": {name: base64.b64encode(data).decode() for name, data in files.items()}})
+        beside = {name: base64.b64encode(data).decode() for name, data in files.items()}
+        self._send({"files": beside, "figures": figures})
         self.layers: tuple[str, ...] = tuple(self._receive(START_SECONDS)["layers"])
 
     def __enter__(self) -> "Child":

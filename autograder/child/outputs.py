@@ -79,11 +79,12 @@ class Recorder:
             self.flush()
             self._update(display_id, self._bundle(data, metadata))
 
-    def error(self, kind: str, text: str, traceback: list[str]) -> None:
-        """A traceback is shown."""
+    def error(self, kind: str, text: str, traceback: list[str], left_out: int = 0) -> None:
+        """A traceback is shown, in whose middle so many calls are `left_out` already."""
         with self._lock:
             self.flush()
-            lines = [ADDRESS.sub("at 0x...", str(line)[:2000]) for line in _middle_cut(traceback)]
+            shown = _middle_cut(traceback, left_out)
+            lines = [ADDRESS.sub("at 0x...", str(line)[:2000]) for line in shown]
             self._add(
                 {"output_type": "error", "ename": kind[:200], "evalue": text[:2000], "traceback": lines}
             )
@@ -138,12 +139,12 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return str(value)
 
 
-def _middle_cut(traceback: list[str]) -> list[str]:
+def _middle_cut(traceback: list[str], left_out: int) -> list[str]:
     """A traceback without the middle of a long recursion."""
     if len(traceback) <= 2 * FRAMES:
         return traceback
-    left_out = f"... cut: {len(traceback) - 2 * FRAMES:,} calls more\n"
-    return [*traceback[:FRAMES], left_out, *traceback[-FRAMES:]]
+    more = len(traceback) - 2 * FRAMES + left_out
+    return [*traceback[:FRAMES], f"... cut: {more:,} calls more\n", *traceback[-FRAMES:]]
 
 
 def placeless(function: Function) -> Function:

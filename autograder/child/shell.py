@@ -4,10 +4,11 @@ import ast
 import asyncio
 import builtins
 import getpass
+import re
 import subprocess
 import sys
 import zlib
-from types import SimpleNamespace
+from types import SimpleNamespace, TracebackType
 from typing import Any
 
 from IPython.core import page
@@ -16,15 +17,19 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.formatters import DisplayFormatter
+from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.ultratb import AutoFormattedTB
 from traitlets import Any as AnyTrait
 from traitlets import Instance, Type
 
 from ..observe.run import describe
-from .outputs import OutStream, Recorder, placeless
+from .outputs import FRAMES, OutStream, Recorder, placeless
 
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 NOBODY = "input() was called: nobody answers while a notebook is graded, so it returned ''.\n"
+# A line that begins with a sign of IPython's, one that asks for help, an assignment of what a magic returns.
+MAGIC = re.compile(r"^\s*[%!?,;/]|\?\s*(#.*)?$|=\s*[%!]", re.MULTILINE)
 ANSWERS = 20  # of one cell, that nobody gives: a debugger, or a loop that asks again, has to end
 
 
@@ -64,10 +69,42 @@ class _Formatter(DisplayFormatter):
         return super().format(obj, include, exclude)
 
 
+class _Traceback(AutoFormattedTB):
+    left_out = 0  # calls that were not looked at since this was last set to zero
+
+    def get_records(self, etb: TracebackType, context: int, tb_offset: int) -> Any:
+        """The calls of a traceback; of a long recursion, which takes seconds to look at, the two ends."""
+        etb, left_out = _ends(etb)
+        self.left_out += left_out
+        return super().get_records(etb, context, tb_offset)
+
+
+def _ends(traceback: TracebackType) -> tuple[TracebackType, int]:
+    """A traceback without its middle, where there is one that will not be shown, and how long that is."""
+    calls: list[TracebackType] = []
+    call: TracebackType | None = traceback
+    while call is not None:
+        calls.append(call)
+        call = call.tb_next
+    if (middle := len(calls) - 4 * FRAMES) <= 0:
+        return traceback, 0
+    rest: TracebackType | None = calls[2 * FRAMES + middle]
+    for one in reversed(calls[: 2 * FRAMES]):
+        rest = TracebackType(rest, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    assert rest is not None
+    return rest, middle
+
+
 class _Compiler(CachingCompiler):
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
         """A cell's file name, of a kernel's form: IPython shows other lines of cells named otherwise."""
         return f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
+
+
+class _Transformers(TransformerManager):
+    def do_token_transforms(self, lines: list[str]) -> list[str]:
+        """Looks for magics and help among a cell's tokens, which takes long, only where there may be any."""
+        return super().do_token_transforms(lines) if MAGIC.search("".join(lines)) else lines
 
 
 def _may_wait(source: str) -> bool:
@@ -83,6 +120,7 @@ class Shell(InteractiveShell):
     display_pub_class = Type(_Publisher)
     displayhook_class = Type(_Hook)
     compiler_class = Type(_Compiler)
+    input_transformer_manager = Instance(_Transformers, ())
     exiter = Instance(ZMQExitAutocall)
     kernel = AnyTrait()  # notebooks ask whether there is one
     figures = True
@@ -108,6 +146,14 @@ class Shell(InteractiveShell):
         """Help goes to a pager, which is no part of a notebook."""
         super().init_hooks()
         self.set_hook("show_in_pager", page.as_hook(lambda *_, **__: None), 99)
+
+    def init_traceback_handlers(self, custom_exceptions: Any) -> None:
+        super().init_traceback_handlers(custom_exceptions)
+        self.InteractiveTB = _Traceback(mode=self.xmode, theme_name=self.colors, tb_offset=1)
+
+    def _format_exception_for_storage(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Nobody asks the history for errors, and to format one a second time takes as long as the first."""
+        return {}
 
     def init_display_formatter(self) -> None:
         self.display_formatter = _Formatter(parent=self)
@@ -136,7 +182,8 @@ class Shell(InteractiveShell):
             text = str(evalue)
         except Exception:
             text = describe(evalue)["text"]
-        self.recorder.error(etype.__name__, text, stb)
+        self.recorder.error(etype.__name__, text, stb, self.InteractiveTB.left_out)
+        self.InteractiveTB.left_out = 0
 
     @placeless
     def _nobody_answers(self, prompt: object = "", stream: object = None) -> str:
@@ -146,6 +193,10 @@ class Shell(InteractiveShell):
             raise EOFError("nobody answers while a notebook is graded")
         self.recorder.write("stdout", f"{prompt}\n{NOBODY if self._answers == 1 else ''}")
         return ""
+
+    def should_run_async(self, raw_cell: str, **about: Any) -> bool:
+        """Whether a cell waits for something, looked at closely only where it might."""
+        return _may_wait(raw_cell) and super().should_run_async(raw_cell, **about)
 
     def run(self, source: str, rescue: bool = False) -> dict[str, Any]:
         """Runs one cell; returns its outputs, and its error described or None.
