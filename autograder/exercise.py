@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from random import Random
@@ -148,8 +148,8 @@ class Notebook:
         _run(exercise.attach, names)
         return names
 
-    def observe(self, exercise: Exercise, code: str, cases: Sequence[Case]) -> list[Observation]:
-        """What `exercise` shows of the declared answer `code` on `cases`."""
+    def observe(self, exercise: Exercise, code: str, cases: Sequence[Case]) -> Iterator[Observation]:
+        """What `exercise` shows of the declared answer `code` on `cases`, one after the other."""
         return observations(exercise.observe, self.names(exercise, code), cases)
 
     @cached_property
@@ -161,7 +161,7 @@ class Notebook:
         """What the declared answer `code` shows on the lesson's own cases: the same for everybody."""
         key = exercise.id, code
         if key not in self._seen:
-            self._seen[key] = self.observe(exercise, code, exercise.lesson)
+            self._seen[key] = [*self.observe(exercise, code, exercise.lesson)]
         return self._seen[key]
 
     def expected(self, exercise: Exercise, cases: Sequence[Case]) -> list[Observation]:
@@ -177,7 +177,7 @@ class Notebook:
                 names = names or self.names(exercise, exercise.reference)
                 if len(self._drawn) >= KEPT:
                     del self._drawn[next(iter(self._drawn))]
-                self._drawn[key] = observations(exercise.observe, names, [case])[0]
+                self._drawn[key] = next(observations(exercise.observe, names, [case]))
             seen.append(self._drawn[key])
         return seen
 
@@ -302,7 +302,8 @@ def _recognise(
 ) -> Mistake | None:
     """The first known mistake that shows on these cases just what was seen."""
     for mistake in exercise.mistakes:
-        # The lesson's cases are the same for everybody: most mistakes are ruled out without running them.
+        # The lesson's cases are the same for everybody: most mistakes are ruled out without running them,
+        # others by the first drawn case that shows a difference.
         if _all_alike(exercise, seen, notebook.observe_lesson(exercise, mistake.code)) and _all_alike(
             exercise, seen, notebook.observe(exercise, mistake.code, cases)
         ):
@@ -310,7 +311,7 @@ def _recognise(
     return None
 
 
-def _all_alike(exercise: Exercise, seen: Sequence[Observation], shown: Sequence[Observation]) -> bool:
+def _all_alike(exercise: Exercise, seen: Sequence[Observation], shown: Iterable[Observation]) -> bool:
     """Whether what was `seen` begins with what was `shown`."""
     return all(_alike(exercise, a, b) for a, b in zip(seen, shown, strict=False))
 

@@ -29,7 +29,7 @@ def check(exercise_id: str) -> float | None:
     notebook, exercise = find(exercise_id)
     cases = exercise.cases("kernel")
     names = sys._getframe(1).f_globals
-    verdict = judge(notebook, exercise, cases, observations(exercise.observe, names, cases))
+    verdict = judge(notebook, exercise, cases, [*observations(exercise.observe, names, cases)])
     print(WEAKER)
     if verdict.right:
         return None

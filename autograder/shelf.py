@@ -38,6 +38,7 @@ class Shelf:
         self._replaced = self._folder / "replaced"
         self._journal = self._folder / "journal.json"
         self._groupshared = groupshared
+        self._numbers: dict[Key, int] = {}  # of the folders that lie aside
 
     def __enter__(self) -> "Shelf":
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -108,14 +109,14 @@ class Shelf:
     def drop_staged(self) -> None:
         """Removes what was written aside."""
         shutil.rmtree(self._staged, ignore_errors=True)
+        self._numbers.clear()
 
     def _clear(self) -> None:
         self.drop_staged()
         shutil.rmtree(self._replaced, ignore_errors=True)
 
     def _aside(self, folder: Path, key: Key) -> Path:
-        name, student = key
-        return folder / student / name
+        return folder / str(self._numbers.setdefault(key, len(self._numbers)))
 
 
 def other_files(folder: Path) -> list[tuple[Path, Path]]:

@@ -33,7 +33,7 @@ def run(notebook: nbformat.NotebookNode, declarations: Notebook) -> None:
             with suppress(Exception):  # a wrong answer: what it costs is what counts here
                 exec(compile(source, "<cell>", "exec"), names)
         if exercise:
-            json.dumps(observations(exercise.observe, names, exercise.cases("bare")))
+            json.dumps([*observations(exercise.observe, names, exercise.cases("bare"))])
 
 
 def submission(path: Path, one: Assignment, beside: Path) -> None:

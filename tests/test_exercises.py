@@ -56,7 +56,7 @@ every_function = pytest.mark.parametrize(
 
 def verdict(notebook: Notebook, exercise: Exercise, code: str, seed: str = "one"):
     cases = exercise.cases(seed)
-    return judge(notebook, exercise, cases, notebook.observe(exercise, code, cases))
+    return judge(notebook, exercise, cases, [*notebook.observe(exercise, code, cases)])
 
 
 def test_the_exercises_are_those_of_the_contract():
@@ -89,9 +89,9 @@ def test_what_the_lesson_s_cases_show_does_not_depend_on_the_others(notebook, ex
     """So that it can be observed once for the class, and the drawn cases for each submission."""
     for seed in SEEDS[:2]:
         cases = exercise.cases(seed)
-        assert notebook.expected(exercise, cases) == notebook.observe(exercise, exercise.reference, cases)
+        assert notebook.expected(exercise, cases) == [*notebook.observe(exercise, exercise.reference, cases)]
         for mistake in exercise.mistakes:
-            together = notebook.observe(exercise, mistake.code, cases)
+            together = [*notebook.observe(exercise, mistake.code, cases)]
             assert together[: len(exercise.lesson)] == notebook.observe_lesson(exercise, mistake.code)
 
 
@@ -127,7 +127,7 @@ def test_cases_are_plain_data_with_a_wording(notebook, exercise):
 @every_exercise
 def test_the_parts_are_those_that_are_observed(notebook, exercise):
     cases = exercise.cases("one")
-    seen = notebook.observe(exercise, exercise.reference, cases)
+    seen = [*notebook.observe(exercise, exercise.reference, cases)]
     assert all(one["error"] is None for one in seen)
     assert {part for one in seen for part in one["parts"]} == set(exercise.parts)
     assert set(exercise.exact) <= set(exercise.parts)

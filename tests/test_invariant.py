@@ -205,7 +205,7 @@ def borrowed(name):
             answer = f"import {module.__name__} as o\n" + "\n".join(
                 f"def {one}(*given):\n    return {call.format(helper=helper)}" for one in exercise.names
             )
-            if is_right(notebook, exercise, cases, notebook.observe(exercise, answer, cases)):
+            if is_right(notebook, exercise, cases, [*notebook.observe(exercise, answer, cases)]):
                 yield exercise.id, helper
 
 

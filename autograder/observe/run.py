@@ -43,13 +43,13 @@ class Names(Mapping[str, Any]):
         return len(self._names)
 
 
-def observations(observer: Observer, names: Namespace, cases: Iterable[Case]) -> list[Observation]:
-    """One observation for each case: the parts seen, and the error that ended it or None.
+def observations(observer: Observer, names: Namespace, cases: Iterable[Case]) -> Iterator[Observation]:
+    """One observation for each case, made when it is asked for: the parts seen, and the error that ended it.
 
-    An error is `{"type", "text", "lines"}`; `lines` are the student's own, innermost last, each
+    An error is None or `{"type", "text", "lines"}`; `lines` are the student's own, innermost last, each
     `[number, text]`. What a case has shown before its error counts.
     """
-    return [_observe(observer, Names(names), case) for case in cases]
+    return (_observe(observer, Names(names), case) for case in cases)
 
 
 def _observe(observer: Observer, names: Namespace, case: Case) -> Observation:
