@@ -100,17 +100,37 @@ def student_ids(count: int) -> list[str]:
 
 
 def plan_class(notebooks: Sequence[Notebook], students: int, seed: int) -> dict[str, dict[str, Plan]]:
-    """Which student hands in what: the kinds are dealt out, then shuffled."""
+    """Which student hands in what: the kinds are dealt out, then shuffled.
+
+    A class hands in as many of an exercise's mistakes as it has room for: one a student, except
+    for the four who stand for the other kinds. The next seed begins with the next mistake, so
+    that classes too small for all of them have them in turn.
+    """
     ids = student_ids(students)
     plans: dict[str, dict[str, Plan]] = {student: {} for student in ids}
-    for number, notebook in enumerate(notebooks):
+    damages = _share_damages(notebooks)
+    for notebook in notebooks:
         random = Random(f"{seed}/{notebook.assignment}")
-        damages = list(DAMAGES)[number :: len(notebooks)]
-        dealt = list(islice(_plans(_Deal(notebook, damages, random)), students))
+        deal = _Deal(notebook, damages[notebook.assignment], random, first=seed)
+        dealt = list(islice(_plans(deal), students))
         random.shuffle(dealt)
         for student, plan in zip(ids, dealt, strict=True):
             plans[student][notebook.assignment] = plan
     return plans
+
+
+def _share_damages(notebooks: Sequence[Notebook]) -> dict[str, list[str]]:
+    """Which damages each notebook gets: one each, the others where mistakes leave most room."""
+    shares: dict[str, list[str]] = {one.assignment: [] for one in notebooks}
+    taken = {
+        one.assignment: max((len(exercise.mistakes) for exercise in one.exercises), default=0)
+        for one in notebooks
+    }
+    for damage in DAMAGES if shares else ():
+        roomiest = min(shares, key=lambda name: (bool(shares[name]), taken[name]))
+        shares[roomiest].append(damage)
+        taken[roomiest] += 1
+    return shares
 
 
 def answers_to(exercise: Exercise) -> dict[str, str]:
@@ -138,6 +158,7 @@ class _Deal:
     notebook: Notebook
     damages: Sequence[str]
     random: Random
+    first: int = 0  # which of an exercise's mistakes is handed in first
     count: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def right(self) -> dict[str, list[str]]:
@@ -150,11 +171,14 @@ class _Deal:
 
     def wrong(self) -> dict[str, list[str]]:
         """The names of all known mistakes in each exercise; written answers are for people to mark."""
-        slips = {
-            one.id: [f"mistake {slip.id}" for slip in one.mistakes] or [UNANSWERED]
-            for one in self.notebook.exercises
-        }
+        slips = {one.id: self.mistakes(one) or [UNANSWERED] for one in self.notebook.exercises}
         return slips | self.texts()
+
+    def mistakes(self, exercise: Exercise) -> list[str]:
+        """The names of an exercise's known mistakes, in the order in which they are handed in."""
+        labels = [f"mistake {slip.id}" for slip in exercise.mistakes]
+        turn = self.first % max(1, len(labels))
+        return labels[turn:] + labels[:turn]
 
     def none(self) -> dict[str, list[str]]:
         """Nothing answered."""

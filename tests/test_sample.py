@@ -76,19 +76,65 @@ def test_an_id_with_a_dot_and_one_with_a_space_are_in_the_class(class_of_24):
     assert {"student-01", "student.02", "student 03", "student-24"} <= set(plans)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 7])
-def test_every_declared_answer_stands_in_a_class_of_24(seed):
-    handed_in = defaultdict(set)
-    for theirs in plan_class([declared(one) for one in THERE], 24, seed).values():
+def handed_in(notebooks, students, seed):
+    """The answers that a class hands in, by exercise."""
+    labels = defaultdict(set)
+    for theirs in plan_class(notebooks, students, seed).values():
         for plan in theirs.values():
             for exercise, label in plan.answers.items():
-                handed_in[exercise].add(label)
+                labels[exercise].add(label)
+    return labels
+
+
+def slips(exercise):
+    return {f"mistake {one.id}" for one in exercise.mistakes}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize("students", [5, 12, 24, 60])
+def test_a_class_hands_in_every_mistake_that_it_has_room_for(students, seed):
+    labels = handed_in([declared(one) for one in THERE], students, seed)
     for one in THERE:
         for exercise in declared(one).exercises:
-            assert handed_in[exercise.id] == {"unanswered", *answers_to(exercise)}
-        for written in declared(one).written:
+            # One student each stands for the kinds that need not hold a mistake.
+            wanted = min(len(exercise.mistakes), students - (len(KINDS) - 1))
+            assert len(labels[exercise.id] & slips(exercise)) >= wanted
+            assert {"unanswered", "reference"} <= labels[exercise.id]
+
+
+@pytest.mark.parametrize("students", [2, 5])
+def test_classes_too_small_for_all_mistakes_have_them_in_turn(students):
+    notebook = declared(FIRST)
+    most = max(len(exercise.mistakes) for exercise in notebook.exercises)
+    labels = [handed_in([notebook], students, seed) for seed in range(most)]
+    for exercise in notebook.exercises:
+        assert set().union(*(one[exercise.id] for one in labels)) >= slips(exercise)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_every_declared_answer_stands_in_a_large_class(seed):
+    notebooks = [declared(one) for one in THERE]
+    most = max(len(answers_to(exercise)) for one in notebooks for exercise in one.exercises)
+    labels = handed_in(notebooks, len(KINDS) + most + len(DAMAGES), seed)
+    for notebook in notebooks:
+        for exercise in notebook.exercises:
+            assert labels[exercise.id] == {"unanswered", *answers_to(exercise)}
+        for written in notebook.written:
             texts = {f"text {number}" for number in range(len(sentences(written.id)))}
-            assert handed_in[written.id] == {"unanswered", *texts}
+            assert labels[written.id] == {"unanswered", *texts}
+
+
+def test_damages_go_where_mistakes_leave_room_and_every_notebook_has_one():
+    exercise = declared(FIRST).exercises[0]
+    long = replace(exercise, mistakes=[Mistake(str(number), "pass", "") for number in range(60)])
+    course = [Notebook("long", "", (long,)), Notebook("short", "", (exercise,))]
+    plans = plan_class(course, 80, 1)
+    damages = {
+        name: [theirs[name].damage for theirs in plans.values() if theirs[name].damage]
+        for name in ("long", "short")
+    }
+    assert len(damages["long"]) == 1
+    assert sorted(damages["long"] + damages["short"]) == sorted(DAMAGES)
 
 
 def test_every_kind_and_every_damage_stands_in_a_large_class():
