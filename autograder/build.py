@@ -102,7 +102,8 @@ def check_contract(
 
     Raises TextError that names the file and the exercise: one that is missing, not declared, out
     of order or with other points; a solution without its test; a test without its check; an
-    exercise without its card, its three hints or its help.
+    exercise without its card, its three hints or its help; a written one without its model answer,
+    or with something after it.
     """
     if declarations.points != assignment.points:
         raise TextError(
@@ -118,7 +119,7 @@ def check_contract(
         grade_id, place = cell.id, f"{where}, cell {cell.id!r}"
         if nbgrader.get("solution") and nbgrader.get("grade"):
             found.append((grade_id, nbgrader["points"]))
-            _need("BEGIN SOLUTION" in cell.source, place, "has no model answer in BEGIN SOLUTION")
+            _check_written(cell.source, place)
         elif nbgrader.get("solution"):
             follows = after is not None and after.id == f"{grade_id}-test"
             _need(follows, place, f"is not followed by its test, '{grade_id}-test'")
@@ -161,6 +162,13 @@ def _check_test(source: str, exercise_id: str, place: str) -> None:
     ending = hidden_test(exercise_id)
     _need(source.endswith(ending), place, f"does not end with its hidden test:\n{ending}")
     _need("assert" in source, place, "has no visible test before the hidden one")
+
+
+def _check_written(source: str, place: str) -> None:
+    """What follows the model answer would stand in the students' cell, below what they write."""
+    end = "### END SOLUTION"
+    _need("### BEGIN SOLUTION" in source, place, "has no model answer in BEGIN SOLUTION")
+    _need(source.rstrip().endswith(end), place, f"does not end with {end!r}: its students would see the rest")
 
 
 def _check_card(cell: NotebookNode | None, points: int, place: str) -> None:

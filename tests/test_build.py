@@ -7,10 +7,10 @@ import nbformat
 import pytest
 
 from autograder import cli
-from autograder.build import bring_back, build
+from autograder.build import bring_back, build, check_contract
 from autograder.course import ASSIGNMENTS, Course, CourseError, assignment, find_course, select
 from autograder.exercises import declared
-from autograder.text import TextError
+from autograder.text import TextError, load_text
 
 COURSE = find_course()
 FIRST = ASSIGNMENTS[0]
@@ -85,6 +85,30 @@ def test_a_breach_of_the_contract_names_file_and_cell(copy, breach):
         build(copy, [FIRST])
     assert complaint in str(error.value)
     assert "notebooks/01-derivatives/derivatives.md, cell '" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (
+            "### END SOLUTION",
+            "### END SOLUTION\n\nThe loss is 0.05575.",
+            "does not end with '### END SOLUTION'",
+        ),
+        ("\n\n### END SOLUTION", "", "does not end with '### END SOLUTION'"),
+        ("### BEGIN SOLUTION", "", "has no model answer"),
+    ],
+)
+def test_a_written_answer_s_cell_holds_nothing_after_its_model_answer(old, new, complaint):
+    one = assignment("07-gradient-descent")
+    notebook = load_text(COURSE.text(one), "here")
+    check_contract(notebook, one, declared(one), "here")
+    cell = next(cell for cell in notebook.cells if cell.id == "descent-explain")
+    assert old in cell.source
+    cell.source = cell.source.replace(old, new)
+    with pytest.raises(TextError, match=complaint) as error:
+        check_contract(notebook, one, declared(one), "here")
+    assert "here, cell 'descent-explain'" in str(error.value)
 
 
 def test_an_exercise_that_is_gone_or_not_declared_is_named(copy):
