@@ -199,6 +199,19 @@ def train(learning_rate, steps, xs, ys):
         w, b = w - learning_rate * dw, b - learning_rate * db
     return rows
 """
+train_with_engine = """
+def train(learning_rate, steps, xs, ys):
+    w, b = Value(0.0), Value(0.0)
+    history = []
+    for step in range(steps + 1):
+        loss = mean_squared_error(w, b, xs, ys)
+        w.grad = b.grad = 0.0
+        loss.backward()
+        history.append((step, loss.data, w.data, b.data))
+        w.data -= learning_rate * w.grad
+        b.data -= learning_rate * b.grad
+    return history
+"""
 AFTER = """
         rows.append((step, sum(error * error for error in errors) / len(xs), w, b))
         w, b = w - learning_rate * dw, b - learning_rate * db
@@ -220,19 +233,7 @@ TRAIN = Exercise(
     tolerance=TRAINING,
     conditions=("the column of steps",),
     variants={
-        "engine": """
-def train(learning_rate, steps, xs, ys):
-    w, b = Value(0.0), Value(0.0)
-    history = []
-    for step in range(steps + 1):
-        loss = mean_squared_error(w, b, xs, ys)
-        w.grad = b.grad = 0.0
-        loss.backward()
-        history.append((step, loss.data, w.data, b.data))
-        w.data -= learning_rate * w.grad
-        b.data -= learning_rate * b.grad
-    return history
-""",
+        "engine": train_with_engine,
         "new values": """
 def train(learning_rate, steps, xs, ys):
     w, b, history = 0.0, 0.0, []
@@ -360,6 +361,11 @@ def train(learning_rate, steps, xs, ys):
             "The gradient of w is cleared in each round, that of b is not: it keeps adding up. Clear both.",
         ),
         Mistake(
+            "only-b-cleared",
+            edited(train_with_engine, "w.grad = b.grad = 0.0", "b.grad = 0.0"),
+            "The gradient of b is cleared in each round, that of w is not: it keeps adding up. Clear both.",
+        ),
+        Mistake(
             "divided-twice",
             """
 def train(learning_rate, steps, xs, ys):
@@ -374,6 +380,15 @@ def train(learning_rate, steps, xs, ys):
 """,
             "The steps are shorter than they should be by the number of points. The loss is a mean already, so its "
             "gradient needs no second division.",
+        ),
+        Mistake(
+            "no-rate",
+            edited(
+                edited(train_with_engine, "learning_rate * w.grad", "w.grad"),
+                "learning_rate * b.grad",
+                "b.grad",
+            ),
+            "The whole gradient is subtracted. The step is the learning rate times the gradient.",
         ),
         Mistake(
             "never-moves",
@@ -413,6 +428,16 @@ def train(learning_rate, steps, xs, ys):
             "no-step",
             edited(train_reference, "rows.append((step, sum", "rows.append((sum"),
             "The rows lack their first number. A row is (step, loss, w, b), four numbers.",
+        ),
+        Mistake(
+            "last-row-only",
+            edited(
+                train_with_engine,
+                "history.append((step, loss.data, w.data, b.data))",
+                "history = [(step, loss.data, w.data, b.data)]",
+            ),
+            "Only the last row comes back. The history has a row for each step: append to one list, made before "
+            "the loop.",
         ),
         Mistake(
             "nothing",

@@ -90,7 +90,7 @@ class Value:
         return order
 
     def backward(self):
-        """Adds d(self)/d(leaf) to the gradient of every leaf; inner nodes begin anew."""
+        """Adds d(self)/d(input) to the gradient of every input; the steps in between begin anew."""
         order = self.topological_order()
         for node in order:
             if node.parents:
