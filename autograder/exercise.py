@@ -12,7 +12,7 @@ from typing import Any
 from .observe.run import Case, Observation, Observer, observations
 
 MESSAGE_LINES = 8
-KEPT = 500  # observations of the reference, for each notebook
+KEPT = 2000  # observations of the reference, for each notebook
 SHOWN = 120  # characters of a value that a message shows
 
 
@@ -173,12 +173,14 @@ class Notebook:
         seen = [*self.observe_lesson(exercise, exercise.reference)]
         for case in cases[len(exercise.lesson) :]:
             key = exercise.id, json.dumps(case, sort_keys=True)
-            if key not in self._drawn:
+            one = self._drawn.pop(key, None)
+            if one is None:
                 names = names or self.names(exercise, exercise.reference)
-                if len(self._drawn) >= KEPT:
-                    del self._drawn[next(iter(self._drawn))]
-                self._drawn[key] = next(observations(exercise.observe, names, [case]))
-            seen.append(self._drawn[key])
+                one = next(observations(exercise.observe, names, [case]))
+            self._drawn[key] = one  # the last is the latest
+            if len(self._drawn) > KEPT:
+                del self._drawn[next(iter(self._drawn))]
+            seen.append(one)
         return seen
 
     @cached_property

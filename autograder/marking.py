@@ -4,6 +4,7 @@ Needs this package and nothing else: no database, no course folder, no shared di
 in this process, in a pool of processes and on another machine.
 """
 
+import gc
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -72,6 +73,8 @@ def ready() -> None:
     for one in course.ASSIGNMENTS:
         declared(one)
     warm_up()
+    gc.collect()
+    gc.freeze()  # what is loaded stays: no later collection has to look through it
 
 
 def carry_out(task: Task) -> Result:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same made class graded by `nbgrader autograde` and by `autograder grade`, in one run.
 
-    python benchmarks/grading.py [--students N] [--assignments NAME ...] [--json] [--memory N]
+    python benchmarks/grading.py [--students N] [--assignments NAME ...] [--json] [--large N]
 
 Whole commands are timed, from their start to their end; what counts are the ratios. Submissions are
 right and wrong answers mixed, without the spoiled ones, of which nbgrader loses some and waits for others.
@@ -15,13 +15,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from statistics import mean
 
 from autograder.course import Assignment, Course, find_course, select
 from autograder.exercises import declared
@@ -31,6 +31,13 @@ from autograder.sample import Plan, Release, answers_to, sentences
 COURSE = find_course(Path(__file__).parent)
 ALL_RIGHT = 0.5  # of the class; the others have a known mistake in some of their answers
 SLIP = 0.4  # of these answers
+COUNT = """
+import time
+end, count = time.monotonic() + 3, 0
+while time.monotonic() < end:
+    count += sum(i * i for i in range(1000)) > 0
+print(count)
+"""
 
 
 @dataclass(frozen=True)
@@ -70,13 +77,17 @@ def make_room(root: Path, assignments: Sequence[Assignment], students: int, stoc
         shutil.copytree(COURSE.source / one.name, root / "source" / one.name)
     generate_release(root / "nbgrader_config.py", root, assignments)
     for one in assignments:
-        release = Release.read(Course(root), one)
-        for number in range(students):
-            folder = root / "submitted" / f"student-{number:05}" / one.name
-            folder.mkdir(parents=True)
-            for name, data in release.submission(plan(one, number)).items():
-                (folder / name).write_bytes(data)
+        hand_in(Course(root), one, range(students))
     return Course(root)
+
+
+def hand_in(room: Course, one: Assignment, numbers: Iterable[int]) -> None:
+    release = Release.read(room, one)
+    for number in numbers:
+        folder = room.folder("submitted", one.name, f"student-{number:05}")
+        folder.mkdir(parents=True)
+        for name, data in release.submission(plan(one, number)).items():
+            (folder / name).write_bytes(data)
 
 
 def start(room: Course, *command: str, stderr: int = subprocess.DEVNULL) -> "subprocess.Popen[str]":
@@ -162,12 +173,16 @@ def compare(assignments: Sequence[Assignment], students: int) -> dict[str, objec
     names = [one.name for one in assignments]
     with rooms(assignments, students, "stock", "one", "two") as (stock, one, two):
         bare = timed(one, "benchmarks.bare", str(one.root), *names)
-        single = timed(one, "autograder", "grade", *names, "--workers", "1")
-        double = timed(two, "autograder", "grade", *names, "--workers", "2")
+        single, double = graded(one, names, 1), graded(two, names, 2)
+        cores = two_cores()
+        # A machine that others use is not equally fast at all times: the other way round once more.
+        double_again, single_again = graded(two, names, 2, "--regrade"), graded(one, names, 1, "--regrade")
         pages = timed(one, "autograder", "feedback", *names, "--workers", "1").total
         nbgrader = by_nbgrader(stock, assignments, "autograde")
         nbgrader_pages = by_nbgrader(stock, assignments, "generate_feedback")
         same = same_scores(stock, one, assignments) and rows(one) == rows(two)
+    one_worker = mean([single.rate(count), single_again.rate(count)])
+    two_workers = mean([double.rate(count), double_again.rate(count)])
     return {
         "assignments": names,
         "submissions": count,
@@ -180,12 +195,30 @@ def compare(assignments: Sequence[Assignment], students: int) -> dict[str, objec
             "autograder feedback, 1 worker": round(pages, 1),
         },
         "ratio_stock": round(nbgrader / single.total, 1),
-        "ratio_bare": round(bare.rate(count) / single.rate(count), 2),
-        "two_workers": round(double.rate(count) / single.rate(count), 2),
+        "ratio_bare": round(bare.rate(count) / one_worker, 2),
+        "two_workers": round(two_workers / one_worker, 2),
+        "two_cores": round(cores, 2),
         "feedback_ratio": round(nbgrader_pages / pages, 1),
         "first_result_seconds": round(max(single.first, double.first), 1),
         "same_scores": same,
     }
+
+
+def graded(room: Course, names: Sequence[str], workers: int, *options: str) -> Run:
+    return timed(room, "autograder", "grade", *names, "--workers", str(workers), *options)
+
+
+def two_cores() -> float:
+    """How much more two processes count than one in the same time: the most that two workers can reach."""
+    alone, *together = counted(1) + counted(2)
+    return sum(together) / alone
+
+
+def counted(processes: int) -> list[int]:
+    """How far each of so many processes counts in three seconds."""
+    command = [sys.executable, "-c", COUNT]
+    counting = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    return [int(one.communicate()[0]) for one in counting]
 
 
 def resident(pid: int) -> dict[str, int]:
@@ -202,22 +235,64 @@ def resident(pid: int) -> dict[str, int]:
     return found
 
 
-def memory(assignments: Sequence[Assignment], students: int) -> dict[str, object]:
-    """How much memory the grader and its workers hold while a large class goes through."""
-    names = [one.name for one in assignments]
-    samples: list[tuple[int, dict[str, int]]] = []
+@dataclass(frozen=True)
+class Sample:
+    """A look at a running grader: seconds since its start, submissions that are graded, KiB of memory."""
+
+    seconds: float
+    done: int
+    kib: dict[str, int]
+
+
+def watched(room: Course, names: Sequence[str]) -> list[Sample]:
+    """Looks at `autograder grade` once a second, until it ends; what was graded before is not counted."""
+    samples = []
+    before = graded_folders(room)
+    command = [sys.executable, "-m", "autograder", "grade", *names, "--workers", "2"]
+    begun = time.monotonic()
+    with subprocess.Popen(
+        command, cwd=room.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as grader:
+        while grader.poll() is None:
+            time.sleep(1.0)
+            seconds, memory = time.monotonic() - begun, resident(grader.pid)
+            samples.append(Sample(seconds, graded_folders(room) - before, memory))
+    if grader.returncode:
+        raise SystemExit(f"autograder grade ended with {grader.returncode}")
+    return samples
+
+
+def graded_folders(room: Course) -> int:
+    return sum(len(os.listdir(folder)) for folder in (room.root / "autograded").glob("*"))
+
+
+def large(assignments: Sequence[Assignment], students: int) -> dict[str, object]:
+    """A large class: its time, its memory, and the rate when it began and when the gradebook is full.
+
+    The rates are those of as many submissions of the first assignment: a tenth of the class, which is the
+    first in an empty gradebook, and then the last in one that has all others.
+    """
+    count, tenth, first = students * len(assignments), students // 10, assignments[0]
     with rooms(assignments, students, "one") as (room,):
-        command = [sys.executable, "-m", "autograder", "grade", *names, "--workers", "2"]
-        with subprocess.Popen(
-            command, cwd=room.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as one:
-            over = threading.Event()
-            threading.Thread(target=lambda: (one.wait(), over.set()), daemon=True).start()
-            while not over.wait(1.0):
-                done = sum(1 for _ in (room.root / "autograded").glob("*/*"))
-                samples.append((done, resident(one.pid)))
-    shown = [100, *range(500, students * len(assignments) + 1, 500)]
-    return {str(done): next((kib for at, kib in samples if at >= done), samples[-1][1]) for done in shown}
+        samples = watched(room, [one.name for one in assignments])
+        hand_in(room, first, range(students, students + tenth))
+        late = watched(room, [first.name])
+    marks = [mark for mark in (100, 500, 1000, 2000, 4000, 8000, 16000) if mark <= count]
+    reached = {mark: next(one for one in samples if one.done >= mark) for mark in marks}
+    return {
+        "submissions": count,
+        "seconds": round(samples[-1].seconds, 1),
+        "rate_first": round(rate(samples, tenth), 2),
+        "rate_last": round(rate(late, tenth), 2),
+        "memory_kib": {str(mark): one.kib for mark, one in reached.items()},
+    }
+
+
+def rate(samples: Sequence[Sample], count: int) -> float:
+    """Submissions a second up to so many of them, without the time before the first."""
+    begun = next(one for one in samples if one.done)
+    ended = next(one for one in samples if one.done >= count)
+    return (ended.done - begun.done) / (ended.seconds - begun.seconds)
 
 
 def main() -> int:
@@ -228,12 +303,12 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="one object, for programs")
     parser.add_argument(
-        "--memory", type=int, metavar="N", help="watch the memory of N students' grading instead"
+        "--large", type=int, metavar="N", help="watch rate and memory of N students' grading instead"
     )
     options = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(COURSE.root))
     assignments = select(options.assignments)
-    found = memory(assignments, options.memory) if options.memory else compare(assignments, options.students)
+    found = large(assignments, options.large) if options.large else compare(assignments, options.students)
     if options.json:
         print(json.dumps(found))
     else:

@@ -122,7 +122,10 @@ def _shell() -> Any:
         import_module(name)
     shell = Shell.instance(colors="nocolor", xmode="Context")
     shell.enable_matplotlib("inline")
-    shell.run("0")  # what else the first cell of each child would wait for
+    for cell in ("0", "1 / 0"):  # what else the first cell of each child would wait for, and the first error
+        shell.run(cell)
+    for name in ("last_type", "last_value", "last_traceback"):
+        delattr(sys, name)
     shell.reset()
     return shell
 
