@@ -1,22 +1,26 @@
 """The class: which submissions wait, who marks them, what becomes of the results, how far it has come."""
 
+import errno
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from .course import Assignment, Course
+from .course import Assignment, Course, CourseError
 from .grade import Terms, Unconfined
 from .gradebook import Book, Change, parse_time
+from .ledger import Ledger
 from .marking import Master, Result, Task, carry_out
 from .shelf import Key, Shelf, other_files
-from .submission import read_folder
+from .submission import is_plain_file, read_folder, read_start, writable
 from .workers import Crew, carry
 
 BATCH_SECONDS = 0.5  # results wait so long at most before they are put down together
 BATCH = 50
-TIMESTAMP = "timestamp.txt"
+TIMESTAMP, STAMP_SIZE = "timestamp.txt", 200  # bytes
+OWN_FILES, OWN_SIZE = 1_000, 100 * 2**20  # files beside a notebook, and their bytes, that are kept with it
+LOST = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)  # the disk's errors, not one file's
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,13 @@ class Progress:
 
     to_grade: int
     skipped: int
+    regrading: bool = False
     begun: float = field(default_factory=time.monotonic)
     graded: int = 0
     unreadable: dict[Key, str] = field(default_factory=dict)
     failed: dict[Key, str] = field(default_factory=dict)
     untimed: dict[Key, str] = field(default_factory=dict)
+    left_out: dict[Key, str] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     to_mark: int = 0
     layers: tuple[str, ...] = ()
@@ -61,35 +67,48 @@ class Progress:
 def waiting(course: Course, order: Order, done: set[Key]) -> tuple[list[tuple[Assignment, str]], int]:
     """The submissions of `order` that wait, and how many are `done` already.
 
-    As with nbgrader, one that was graded is graded again where a later one has been handed in.
+    As with nbgrader, one that was graded is graded again where a later one has been handed in. Raises
+    CourseError where the order names students and none of them has handed in anything.
     """
     found, skipped = [], 0
     for one in order.assignments:
         for student in course.students_of("submitted", one, order.students):
             folder = course.folder("submitted", one.name, student)
             graded = course.folder("autograded", one.name, student)
-            if not order.regrade and (one.name, student) in done and not _is_newer(folder, graded):
+            if (one.name, student) in done and not _is_newer(folder, graded):
                 skipped += 1
             else:
                 found.append((one, student))
+    if order.students != "*" and not found and not skipped:
+        raise CourseError(f"nobody called {order.students!r} has handed in any of these assignments")
     return found, skipped
 
 
 def _is_newer(folder: Path, graded: Path) -> bool:
-    new, old = time_in(folder)[0], time_in(graded)[0]
-    return new is not None and old is not None and new > old
+    new, old = (time_of(stamp_in(one))[0] for one in (folder, graded))
+    return new is not None and (old is None or new > old)
 
 
-def time_in(folder: Path) -> tuple[datetime | None, str]:
-    """When a submission was handed in, and what its timestamp says where that is no time."""
+def stamp_in(folder: Path) -> bytes | None:
+    """What the timestamp of a submission says, None where there is none."""
+    path = folder / TIMESTAMP
     try:
-        text = (folder / TIMESTAMP).read_text("utf-8", errors="replace").strip()
+        return read_start(path, STAMP_SIZE) if is_plain_file(path) else None
     except OSError:
-        return None, ""
+        return None
+
+
+def time_of(stamp: bytes | None) -> tuple[datetime | None, str]:
+    """When a submission was handed in, and what its timestamp says where that is no time."""
+    text = (stamp or b"").decode("utf-8", "replace").strip()
     try:
         return (parse_time(text) if text else None), ""
     except (ValueError, OverflowError):
         return None, text[:60]
+
+
+def _ledger(shelf: Shelf, order: Order) -> Ledger:
+    return Ledger(shelf.ledger, [*(one.name for one in order.assignments), order.students])
 
 
 class Classroom:
@@ -97,10 +116,15 @@ class Classroom:
 
     def __init__(self, course: Course, book: Book, shelf: Shelf, order: Order) -> None:
         self._course, self._book, self._shelf, self._order = course, book, shelf, order
-        done = {key for key in book.graded() if shelf.place(key).is_dir()} - shelf.unfinished()
+        self._ledger = _ledger(shelf, order) if order.regrade else None
+        graded = set(self._ledger.changes) if self._ledger else book.graded()
+        done = {key for key in graded if shelf.place(key).is_dir()} - shelf.unfinished()
         self._waiting, skipped = waiting(course, order, done)
-        self.progress = Progress(len(self._waiting), skipped)
+        self.progress = Progress(len(self._waiting), skipped, order.regrade)
+        if self._ledger:
+            self.progress.changes += [self._ledger.changes[key] for key in sorted(done)]
         self._beside: dict[str, list[tuple[Path, Path]]] = {}
+        self._stamps: dict[Key, bytes | None] = {}  # of what is under way
 
     def grade(self, crew: Crew, tell: Callable[[Progress], None]) -> Progress:
         """Grades what waits; calls `tell` whenever results have been put down.
@@ -121,6 +145,8 @@ class Classroom:
                 tell(self.progress)
         self._put_down(batch)
         tell(self.progress)
+        if self._ledger and not self.progress.failed:
+            self._ledger.end()
         return self.progress
 
     def _tasks(self) -> Iterator[Task]:
@@ -130,8 +156,11 @@ class Classroom:
             if any(one is wanted for wanted, _ in self._waiting)
         }
         for one, student in self._waiting:
+            folder = self._folder((one.name, student))
+            # Read first: what is handed in from now on is newer than what is graded.
+            self._stamps[one.name, student] = stamp_in(folder)
             try:
-                notebooks = read_folder(self._folder((one.name, student)))
+                notebooks = read_folder(folder, one.file)
             except OSError as error:
                 self.progress.failed[one.name, student] = f"it cannot be read: {error}"
                 continue
@@ -141,7 +170,9 @@ class Classroom:
     def _fail(self, task: Task, error: BaseException) -> None:
         if isinstance(error, Unconfined):
             raise error
-        self.progress.failed[task.master.assignment, task.student] = f"{type(error).__name__}: {error}"
+        key = task.master.assignment, task.student
+        self.progress.failed[key] = f"{type(error).__name__}: {error}"
+        del self._stamps[key]
 
     def _put_down(self, batch: Sequence[Result]) -> None:
         if not batch:
@@ -150,14 +181,16 @@ class Classroom:
         marked = [(result, self._time_in(key)) for result, key in zip(batch, keys, strict=True)]
         try:
             for result, key in zip(batch, keys, strict=True):
-                self._shelf.stage(key, self._files(result, key))
+                self._stage(result, key)
             self._shelf.announce(keys)
-            self.progress.changes += self._book.record(marked)
+            changes = self._book.record(marked)
+            self.progress.changes += self._ledger.add(changes) if self._ledger else changes
             self._shelf.settle(keys)
         finally:
             self._shelf.drop_staged()
         for result, key in zip(batch, keys, strict=True):
             self._count(result, key)
+            del self._stamps[key]
 
     def _count(self, result: Result, key: Key) -> None:
         self.progress.graded += 1
@@ -166,17 +199,45 @@ class Classroom:
         if result.reason:
             self.progress.unreadable[key] = result.reason
 
+    def _stage(self, result: Result, key: Key) -> None:
+        """Puts a graded folder aside; without the student's own files where they cannot be copied."""
+        ours = self._files(result, key)
+        try:
+            self._shelf.stage(key, [*self._own_files(key, [path for path, _ in ours]), *ours])
+        except OSError as error:
+            if error.errno in LOST:
+                raise
+            self.progress.left_out[key] = f"all of them: {error.strerror}"
+            self._shelf.stage(key, ours)
+
     def _files(self, result: Result, key: Key) -> list[tuple[Path, bytes | Path]]:
-        """A graded folder's files: the student's, the course's in their place, the graded notebook."""
+        """What is in every graded folder: the course's files, the graded notebook, when it was handed in."""
         one = next(one for one in self._order.assignments if one.name == result.assignment)
         if one.name not in self._beside:
             self._beside[one.name] = other_files(self._course.source / one.name)
-        files: dict[Path, bytes | Path] = dict(other_files(self._folder(key)))
-        files.update(self._beside[one.name])
-        return [*files.items(), (Path(one.file), result.notebook)]
+        stamp = self._stamps[key]
+        stamped = [] if stamp is None else [(Path(TIMESTAMP), stamp)]
+        return [*self._beside[one.name], *stamped, (Path(one.file), result.notebook)]
+
+    def _own_files(self, key: Key, ours: Sequence[Path]) -> list[tuple[Path, Path]]:
+        """What else the student handed in, save what is in the way of our files, or too much."""
+        kept: list[tuple[Path, Path]] = []
+        left_out, room = [], OWN_SIZE
+        for path, place in other_files(self._folder(key)):
+            size = place.stat().st_size
+            if any(one in path.parents or path in one.parents for one in ours) or (
+                path not in ours and (size > room or len(kept) == OWN_FILES)
+            ):
+                left_out.append(writable(str(path)))
+            elif path not in ours:
+                kept.append((path, place))
+                room -= size
+        if left_out:
+            self.progress.left_out[key] = ", ".join(left_out[:3]) + (", ..." if left_out[3:] else "")
+        return kept
 
     def _time_in(self, key: Key) -> datetime | None:
-        when, unreadable = time_in(self._folder(key))
+        when, unreadable = time_of(self._stamps[key])
         if unreadable:
             self.progress.untimed[key] = unreadable
         return when

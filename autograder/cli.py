@@ -87,8 +87,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_where(one: argparse.ArgumentParser) -> None:
     """Who does the work of a class, and which gradebook it is for."""
-    one.add_argument("--workers", type=_count, metavar="N", help="processes on this machine; one a core")
-    one.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster that does the work")
+    who = one.add_mutually_exclusive_group()
+    who.add_argument("--workers", type=_count, metavar="N", help="processes on this machine; one a core")
+    who.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster that does the work")
     one.add_argument("--db", metavar="URL", help="the gradebook; nbgrader_config.py names it otherwise")
 
 

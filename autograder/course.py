@@ -1,9 +1,10 @@
 """Where the course lies and what it consists of: folders, assignments, notebooks, points."""
 
+import os
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 
@@ -99,18 +100,26 @@ class Course:
         return self.root / step / student / name
 
     def students_of(self, step: str, one: Assignment, pattern: str = "*") -> list[str]:
-        """The students, of those that match `pattern`, who have a folder of `one` in `step`."""
+        """The students, of those that match `pattern`, who have a folder of `one` in `step`.
+
+        In a pattern `*` stands for anything, and every other sign for itself.
+        """
         folders = (self.root / step).glob(f"*/{one.name}")
         students = sorted(folder.parent.name for folder in folders if folder.is_dir())
-        return [student for student in students if fnmatchcase(student, pattern)]
+        wanted = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+        return [student for student in students if wanted.fullmatch(student)]
 
     def secret(self) -> str:
         """What makes this course's drawn inputs unforeseeable; made at the first call, then kept."""
         file = self.root / SECRET
         if not file.is_file():
-            file.touch(mode=0o600)
-            file.write_text(secrets.token_hex(32), encoding="ascii")
-        return file.read_text(encoding="ascii").strip()
+            _make_secret(file)
+        secret = file.read_text(encoding="ascii").strip()
+        if len(secret) < 16:
+            raise CourseError(
+                f"{file} is empty or cut off: put it back from a copy, or delete it and regrade"
+            )
+        return secret
 
     def seed(self, student: str) -> str:
         """What the inputs for `student` are drawn from."""
@@ -119,6 +128,19 @@ class Course:
     def text(self, one: Assignment) -> Path:
         """The MyST text that `one`'s notebook is built from."""
         return self.notebooks / one.name / f"{one.notebook}.md"
+
+
+def _make_secret(file: Path) -> None:
+    """Whole or not at all; of two processes at once, the first makes it."""
+    draft = file.with_name(f"{SECRET}.{secrets.token_hex(8)}")
+    try:
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_hex(32), encoding="ascii")
+        os.link(draft, file)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def find_course(*starts: Path) -> Course:

@@ -19,8 +19,11 @@ from .observe.run import Case, Observation
 
 SECONDS = 10.0
 PLAIN_SECONDS = 60.0  # for all cells without points together: there may be any number of them
+REPLAY_SECONDS = 60.0  # for all that is run again when a child is lost
 ATTEMPTS = 3  # at an exercise whose child is killed from outside
 LINES = 900  # of a cell's streams that are kept; nbgrader cuts at a thousand
+OUTPUTS = 500  # of a cell that are kept
+ROOM = 20_000_000  # characters of all outputs of a notebook that are kept
 HIDDEN = "### BEGIN HIDDEN TESTS"
 
 
@@ -115,7 +118,7 @@ def _plain_cell(run: "_Run", cell: NotebookNode) -> None:
         return
     begun = time.monotonic()
     try:
-        cell.outputs = _outputs(run.ask("run", source=cell.source, rescue=False)["outputs"])
+        cell.outputs = run.outputs(run.ask("run", source=cell.source, rescue=False))
     except Lost as lost:
         run.restart()
         cell.outputs = [_error("Ended", f"This cell was left out: {lost}.")]
@@ -137,6 +140,7 @@ def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: Not
             run.restart()
             if not isinstance(lost, Killed) or attempt == ATTEMPTS - 1:  # Killed: by nothing that it ran
                 break
+    run.judged.append(exercise)
     if not verdict.right:
         run.put(exercise.reference)
         run.put(exercise.attach)
@@ -152,9 +156,9 @@ def _judged(
     cases = exercise.cases(run.seed)
     run.ask("mark")
     answer = run.ask("run", source=solution.source, rescue=True)
-    solution.outputs = _outputs(answer["outputs"])
+    solution.outputs = run.outputs(answer)
     visible = run.ask("run", source=test.source.split(HIDDEN)[0], rescue=False)
-    shown = _outputs(visible["outputs"])
+    shown = run.outputs(visible)
     reply = run.ask("observe", name=observer_name(exercise), cases=cases)
     seen = _checked(reply.get("observations"), cases)
     verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
@@ -196,7 +200,7 @@ def _with_visible(verdict: Verdict, error: Any) -> Verdict:
 def _outputs(outputs: Any) -> list[NotebookNode]:
     """The child's outputs as a notebook's; what has not their form is left out."""
     kept, lines = [], LINES
-    for output in outputs if isinstance(outputs, list) else []:
+    for output in outputs[:OUTPUTS] if isinstance(outputs, list) else []:
         try:
             fields = {key: value for key, value in output.items() if key != "output_type"}
             one = new_output(output["output_type"], **fields)
@@ -245,8 +249,9 @@ class _Run:
         self.declarations, self.seed = declarations, seed
         self._files, self._seconds = files, terms.seconds
         self._figures = terms.figures or bool(declarations.written)  # a person reads those that have a text
-        self.plain_left = PLAIN_SECONDS
+        self.plain_left, self._replay_left, self._room = PLAIN_SECONDS, REPLAY_SECONDS, ROOM
         self.steps: list[dict[str, Any]] = []
+        self.judged: list[Exercise] = []
         self._child = self._start()
 
     def __enter__(self) -> "_Run":
@@ -270,23 +275,53 @@ class _Run:
             self.steps.append(request)
         return reply
 
+    def outputs(self, reply: Mapping[str, Any]) -> list[NotebookNode]:
+        """What a cell has put out, as a notebook's; all cells together have so much room."""
+        found = _outputs(reply["outputs"])
+        self._room -= sum(len(str(one)) for one in found)
+        left_out = new_output("stream", text="(left out: the notebook's outputs are too large)\n")
+        return found if self._room >= 0 or not found else [left_out]
+
     def put(self, code: str) -> None:
-        """Runs code of the course, in the place of an answer that has had its verdict."""
-        while True:
+        """Runs code of the course, in the place of an answer that has had its verdict.
+
+        Where that does not go after what the student has run, it goes on after the references alone.
+        """
+        for _ in range(ATTEMPTS):
             try:
                 self.ask("put", source=code)
                 return
             except Lost:
                 self.restart()
+        self.steps = self._course_steps()  # this code is among them
+        self.restart()
 
     def restart(self) -> None:
-        """A new child, brought to where the lost one was; a step that it dies of is left out."""
+        """A new child, brought to where the lost one was; a step that it dies of is left out.
+
+        Where that takes too long, all that the student ran is, and it goes on after the references.
+        """
+        while not self._is_replayed():
+            if self._replay_left <= 0:
+                self.steps = self._course_steps()
+
+    def _is_replayed(self) -> bool:
         self._child.close()
         self._child = self._start()
         for number, request in enumerate(self.steps):
+            if self._replay_left <= 0 and request["do"] == "run":
+                return False
+            begun = time.monotonic()
             try:
                 self._child.ask(self._seconds, **request)
             except Lost:
                 del self.steps[number]
-                self.restart()
-                return
+                return False
+            finally:
+                self._replay_left -= time.monotonic() - begun
+        return True
+
+    def _course_steps(self) -> list[dict[str, Any]]:
+        """What the notebook gives, and a reference in the place of every answer so far."""
+        answers = [code for one in self.judged for code in (one.reference, one.attach)]
+        return [{"do": "put", "source": code} for code in (self.declarations.given, *answers)]

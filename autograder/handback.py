@@ -11,6 +11,8 @@ from .gradebook import Book
 from .shelf import Key, Shelf, other_files
 from .workers import Crew, carry
 
+AGAIN = "run 'autograder grade {} --student {}'"
+
 
 def hand_back(
     course: Course, book: Book, shelf: Shelf, order: Order, crew: Crew
@@ -21,8 +23,9 @@ def hand_back(
     where the cluster is lost.
     """
     made, failed = 0, dict[Key, str]()
+    unfinished = Shelf(course.root, "autograded").unfinished()
     batch: list[Key] = []
-    for task, outcome in carry(crew, page, _graded(course, book, order, failed)):
+    for task, outcome in carry(crew, page, _graded(course, book, order, unfinished, failed)):
         key = (task.assignment, task.student)
         if isinstance(outcome, BaseException):
             failed[key] = f"{type(outcome).__name__}: {outcome}"
@@ -37,11 +40,16 @@ def hand_back(
     return made, failed
 
 
-def _graded(course: Course, book: Book, order: Order, failed: dict[Key, str]) -> Iterator[Graded]:
+def _graded(
+    course: Course, book: Book, order: Order, unfinished: set[Key], failed: dict[Key, str]
+) -> Iterator[Graded]:
     for one in order.assignments:
         students = iter(sorted(course.students_of("autograded", one, order.students)))
         while some := list(islice(students, BATCH)):
-            yield from _some(course, book, one, some, failed)
+            whole = [student for student in some if (one.name, student) not in unfinished]
+            for student in set(some).difference(whole):
+                failed[one.name, student] = f"its grading was stopped: {AGAIN.format(one.name, student)}"
+            yield from _some(course, book, one, whole, failed)
 
 
 def _some(
@@ -56,7 +64,7 @@ def _some(
             what = (
                 "its notebook cannot be read" if isinstance(error, OSError) else "it is not in the gradebook"
             )
-            failed[one.name, student] = f"{what}: run 'autograder grade {one.name} --student {student}'"
+            failed[one.name, student] = f"{what}: {AGAIN.format(one.name, student)}"
             continue
         yield Graded(student, one.name, notebook, mark.scores, mark.comments, mark.late_penalty)
 

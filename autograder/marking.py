@@ -4,6 +4,7 @@ Needs this package and nothing else: no database, no course folder, no shared di
 in this process, in a pool of processes and on another machine.
 """
 
+import copy
 import gc
 import time
 from collections.abc import Mapping
@@ -17,10 +18,12 @@ from nbformat import NotebookNode
 from . import course
 from .course import Assignment, laid_beside
 from .exercises import declared
-from .grade import Graded, Terms, grade, warm_up
+from .grade import Graded, Terms, Unconfined, grade, warm_up
 from .submission import pick, repair
 
 Notebooks = Mapping[str, bytes]
+
+GIVEN_UP = "It could not be graded, since the grading itself failed ({}): tell your instructor."
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,23 @@ def ready() -> None:
 
 
 def carry_out(task: Task) -> Result:
-    """Marks one submission, in whatever state it is."""
+    """Marks one submission, in whatever state it is.
+
+    Where that fails, for a reason that nobody has thought of, it has no points, and says so.
+    """
+    assignment = course.assignment(task.master.assignment)
+    try:
+        return _marked(task, *mend(task.notebooks, assignment, task.master.released))
+    except (Unconfined, OSError):  # no fault of the submission
+        raise
+    except Exception as error:
+        reason = GIVEN_UP.format(type(error).__name__)
+        return _marked(task, copy.deepcopy(_parsed(task.master.released)), (reason,), reason)
+
+
+def _marked(task: Task, notebook: NotebookNode, notes: tuple[str, ...], reason: str | None) -> Result:
     begun = time.monotonic()
     assignment = course.assignment(task.master.assignment)
-    notebook, notes, reason = mend(task.notebooks, assignment, task.master.released)
     notebook.metadata["autograder"] = {"notes": list(notes)}
     _as_written(notebook, task.master)
     graded = mark(notebook, assignment, task.master.released, task.seed, task.terms)

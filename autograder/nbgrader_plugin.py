@@ -154,7 +154,7 @@ class MendingExporter(NotebookExporter):
         if assignment is None or not self.parent._sanitizing:
             return super().from_filename(filename, resources=resources, **kw)
         released = Course(Path(self.root)).released(assignment).read_bytes()
-        notebook, notes, _ = mend(read_folder(Path(filename).parent), assignment, released)
+        notebook, notes, _ = mend(read_folder(Path(filename).parent, assignment.file), assignment, released)
         notebook.metadata["autograder"] = {"notes": list(notes)}
         return self.from_notebook_node(notebook, resources=resources, **kw)
 

@@ -46,7 +46,8 @@ def summary(progress: Progress, seconds: float) -> str:
     """What became of a class: counts, what a person has to know, and each submission without points."""
     lines = [f"{progress.graded:,} submissions graded in {_duration(seconds)}"]
     if progress.skipped:
-        lines.append(f"{progress.skipped:,} were graded before (--regrade grades them again)")
+        hint = "by the run that was stopped" if progress.regrading else "--regrade grades them again"
+        lines.append(f"{progress.skipped:,} were graded before ({hint})")
     if progress.to_mark:
         lines.append(f"{progress.to_mark:,} written answers wait to be marked, in Formgrader")
     if progress.graded:
@@ -55,6 +56,7 @@ def summary(progress: Progress, seconds: float) -> str:
     lines += _listed("could not be graded: run the same command again", progress.failed)
     said = {key: f"its timestamp.txt says {text!r}" for key, text in progress.untimed.items()}
     lines += _listed("handed in at an unknown time, graded as if it were in time", said)
+    lines += _listed("handed in files beside the notebook that are not kept with it", progress.left_out)
     return "\n".join(lines)
 
 
@@ -74,6 +76,7 @@ def as_json(progress: Progress, seconds: float, code: int) -> dict[str, Any]:
         "unreadable": listed(progress.unreadable),
         "failed": listed(progress.failed),
         "untimed": listed(progress.untimed),
+        "left_out": listed(progress.left_out),
         "changes": [asdict(one) for one in progress.changes if _differs(one)],
     }
 

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -56,12 +57,20 @@ class Shelf:
         finally:
             self._lock.release()
 
+    @property
+    def ledger(self) -> Path:
+        """Where a regrading notes how far it has come."""
+        return self._folder / "regraded.jsonl"
+
     def unfinished(self) -> set[Key]:
         """The submissions that an earlier grader was putting down when it was stopped."""
         try:
             return {(name, student) for name, student in json.loads(self._journal.read_text("utf-8"))}
         except FileNotFoundError:
             return set()
+        except ValueError:
+            advice = "delete it, and grade again with --regrade"
+            raise CourseError(f"{self._journal} is damaged: {advice}") from None
 
     def place(self, key: Key) -> Path:
         """Where a submission's folder is."""
@@ -71,6 +80,7 @@ class Shelf:
     def stage(self, key: Key, files: Iterable[tuple[Path, bytes | Path]]) -> None:
         """Writes a submission's folder aside: files by their path in it, as bytes or to be copied."""
         folder = self._aside(self._staged, key)
+        shutil.rmtree(folder, ignore_errors=True)  # an attempt that failed
         folder.mkdir(parents=True)
         for path, content in files:
             target = folder / path
@@ -83,9 +93,7 @@ class Shelf:
 
     def announce(self, keys: Sequence[Key]) -> None:
         """Writes the journal: from here on `keys` count as not graded, until `settle`."""
-        draft = self._journal.with_suffix(".new")
-        draft.write_text(json.dumps([*map(list, {*keys, *self.unfinished()})]), "utf-8")
-        os.replace(draft, self._journal)
+        self._write_journal({*keys, *self.unfinished()})
 
     def settle(self, keys: Sequence[Key]) -> None:
         """Moves the staged folders of `keys` into their places, and takes them off the journal."""
@@ -98,10 +106,11 @@ class Shelf:
             self._aside(self._staged, key).rename(place)
             if self._groupshared:
                 for folder in (place, place.parent):
-                    folder.chmod(0o2770 | folder.stat().st_mode & 0o7)
+                    share(folder)
+        sync()  # before the journal forgets them
         left = self.unfinished() - set(keys)
         if left:
-            self._journal.write_text(json.dumps([*map(list, left)]), "utf-8")
+            self._write_journal(left)
         else:
             self._journal.unlink(missing_ok=True)
         shutil.rmtree(self._replaced, ignore_errors=True)
@@ -111,12 +120,34 @@ class Shelf:
         shutil.rmtree(self._staged, ignore_errors=True)
         self._numbers.clear()
 
+    def _write_journal(self, keys: Iterable[Key]) -> None:
+        draft = self._journal.with_suffix(".new")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump([*map(list, keys)], file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, self._journal)
+
     def _clear(self) -> None:
         self.drop_staged()
         shutil.rmtree(self._replaced, ignore_errors=True)
 
     def _aside(self, folder: Path, key: Key) -> Path:
         return folder / str(self._numbers.setdefault(key, len(self._numbers)))
+
+
+def share(folder: Path) -> None:
+    """Lets the group write, where it may not; somebody else's folder stays as it is."""
+    mode = folder.stat().st_mode
+    if mode & 0o2770 != 0o2770:
+        with suppress(PermissionError):
+            folder.chmod(mode & 0o7777 | 0o2770)
+
+
+def sync() -> None:
+    """Has what was written reach the disk, where the system knows how."""
+    if hasattr(os, "sync"):
+        os.sync()
 
 
 def other_files(folder: Path) -> list[tuple[Path, Path]]:

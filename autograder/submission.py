@@ -20,6 +20,8 @@ from typing import Any
 from nbformat import NotebookNode, from_dict
 
 LIMIT = 64 * 2**20  # bytes of a file that is read
+FOLDER_LIMIT = 2 * LIMIT  # bytes of all files in a folder that are read
+CELLS = 5_000  # of a notebook that is read
 JOINED = 100_000  # characters of an answer that is put together again
 GUARDED = ("grade", "solution", "locked", "task", "points")  # what nbgrader's metadata decides
 CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -48,6 +50,7 @@ TOO_LARGE = (
 WEB_PAGE = "The file is a web page, not a notebook. Download the notebook itself and hand it in again."
 NO_NOTEBOOK = "The file is not a notebook. Hand in the .ipynb file that Jupyter saves."
 CUT = "The file is cut off or damaged at line {} of {}, and cannot be read. Hand it in again."
+TOO_MANY = f"The notebook has more than {CELLS:,} cells, and was not read."
 TOO_DEEP = "The file is nested too deeply to be a notebook, and was not read."
 
 
@@ -197,6 +200,8 @@ def _raw_cells(raw: Any) -> list[Mapping[str, Any]]:
         cells = [cell for sheet in sheets if isinstance(sheet, list) for cell in sheet]
     if not isinstance(cells, list):
         raise _Unreadable(NO_NOTEBOOK)
+    if len(cells) > CELLS:
+        raise _Unreadable(TOO_MANY)
     return [one for one in cells if isinstance(one, dict)]
 
 
@@ -549,17 +554,36 @@ def pick(
     return Picked(name, tuple(notes))
 
 
-def read_folder(folder: Path) -> dict[str, bytes]:
+def read_folder(folder: Path, expected: str) -> dict[str, bytes]:
     """The files of a submission's folder that may be its notebook, by name; links are not followed.
 
-    Of a file that is too large to be read, just so much is read that this can be told.
+    Of a file that is too large to be read, just so much is read that this can be told. Where all together
+    are too large, the one of the name `expected` is among those that are read.
     """
-    files = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if _may_be_notebook(path.name) and path.is_file() and not path.is_symlink():
-            with path.open("rb") as file:
-                files[path.name] = file.read(LIMIT + 1)
+    files, room = {}, FOLDER_LIMIT
+    for path in sorted(folder.iterdir(), key=lambda one: (one.name != expected, one.name)):
+        if _may_be_notebook(path.name) and is_plain_file(path):
+            size = min(path.stat().st_size, LIMIT + 1)
+            if size <= room:
+                files[writable(path.name)] = read_start(path, size)
+                room -= size
     return files
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether it is a file, and no link to one, whose reading comes to an end."""
+    return path.is_file() and not path.is_symlink()
+
+
+def read_start(path: Path, size: int) -> bytes:
+    """The first `size` bytes of a file."""
+    with path.open("rb") as file:
+        return file.read(size)
+
+
+def writable(name: str) -> str:
+    """A file's name as text that every file can hold: some have bytes that are no UTF-8."""
+    return name.encode(errors="replace").decode()
 
 
 def _may_be_notebook(name: str) -> bool:

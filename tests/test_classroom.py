@@ -22,7 +22,7 @@ from autograder import classroom as classrooms
 from autograder import gradebook as gradebooks
 from autograder import office
 from autograder.classroom import Order
-from autograder.course import Course, assignment, find_course
+from autograder.course import Course, CourseError, assignment, find_course
 from autograder.damage import DAMAGES
 from autograder.exercises import declared
 from autograder.feedback import ready as pages_ready
@@ -228,7 +228,11 @@ def test_what_is_graded_is_not_graded_again_but_what_came_anew_is(small):
     assert (again.graded, again.skipped) == (0, 4)
     (small.root / "submitted/student-1/01-derivatives/timestamp.txt").write_text("2025-10-09 10:00:00 UTC")
     assert grade(small).progress.graded == 1
-    assert grade(small, Order([ONE], "student-[23]", True, TERMS)).progress.graded == 2
+    assert grade(small, Order([ONE], "student-*", True, TERMS)).progress.graded == 4
+    assert grade(small, Order([ONE], "*-3", True, TERMS)).progress.graded == 1
+    for nobody in ("student-[23]", "student-?", "somebody"):
+        with pytest.raises(CourseError, match="nobody called"):
+            grade(small, Order([ONE], nobody, True, TERMS))
 
 
 def test_regrading_says_whose_score_changed_and_keeps_what_a_person_entered(small, capsys):

@@ -4,6 +4,7 @@ import copy
 import os
 import socket
 import tempfile
+import time
 from pathlib import Path
 
 import nbformat
@@ -12,7 +13,7 @@ import pytest
 from autograder import grade as grading
 from autograder.child import start
 from autograder.child.near import Child
-from autograder.course import BESIDE, assignment, find_course
+from autograder.course import BESIDE, assignment, find_course, laid_beside
 from autograder.exercises import declared
 from autograder.grade import Graded, Terms, Unconfined, grade
 
@@ -298,6 +299,89 @@ def test_a_failed_answer_is_replaced_for_what_follows(graded):
         derivative_rise="rise = d_square(3) * 0.01\n",
     )
     assert scores(result) == loses("derivative-square")
+
+
+REFUSES_THE_COURSE_S_CODE = {
+    "compile": """
+import builtins, os
+compile_ = builtins.compile
+def compile(source, name, *more, **named):
+    return os._exit(0) if name == "<course>" else compile_(source, name, *more, **named)
+builtins.compile = compile
+""",
+    "an audit hook": """
+import os, sys
+def hook(event, arguments):
+    if event == "compile" and arguments[1] == "<course>": os._exit(0)
+sys.addaudithook(hook)
+""",
+}
+
+
+@pytest.mark.parametrize("code", REFUSES_THE_COURSE_S_CODE.values(), ids=REFUSES_THE_COURSE_S_CODE)
+def test_who_keeps_a_reference_out_ends_nothing_and_loses_nothing_more(graded, code):
+    result = graded(before=code, derivative_square="def d_square(x):\n    return x\n")
+    assert scores(result) == loses("derivative-square")
+
+
+def test_a_name_of_the_course_s_that_is_gone_costs_no_other_exercise():
+    """Where the reference cannot be attached after a student's own cell, it goes on without that cell."""
+    one = assignment("03-value-engine")
+    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
+    number = next(n for n, cell in enumerate(notebook.cells) if cell.id == "value-mul")
+    notebook.cells[number].source = "def multiply(self, other):\n    return self\n"
+    notebook.cells.insert(number, nbformat.v4.new_code_cell("Value_ = Value\ndel Value"))
+    result = grade(notebook, declared(one), "a seed", laid_beside(one, drawn=False))
+    wrong = {name for name, verdict in result.verdicts.items() if not verdict.right}
+    assert wrong == {"value-mul"}
+
+
+def test_what_is_run_again_has_a_limit_of_time(graded, monkeypatch):
+    """Past it, what the student ran is left out, and the exercises that follow are judged all the same."""
+    monkeypatch.setattr(grading, "REPLAY_SECONDS", 0.5)
+    begun = time.monotonic()
+    ending = "import os\nos._exit(0)\n"
+    result = graded(
+        before="import time\ntime.sleep(1)\n",
+        derivative_square=ending,
+        derivative_rise=ending,
+        derivative_step=ending,
+    )
+    assert time.monotonic() - begun < 5  # the sleep once, and once more until the limit is seen
+    assert scores(result) == loses("derivative-square", "derivative-rise", "derivative-step")
+
+
+HALF = {
+    "printed": SQUARE + "print('\\ud83d')\n",
+    "on standard error": SQUARE + "import sys\nprint('\\uD83D', file=sys.stderr)\n",
+    "displayed": SQUARE + "from IPython.display import display\ndisplay('\\udc80')\n",
+    "raised": SQUARE + "raise ValueError('\\ud83d')\n",
+}
+
+
+@pytest.mark.parametrize("code", HALF.values(), ids=HALF)
+def test_half_a_character_is_a_question_mark(graded, code):
+    result = graded(derivative_square=code)
+    assert scores(result) == FULL
+    assert "?" in nbformat.writes(result.notebook).encode().decode()
+
+
+def test_half_a_character_in_an_answer_is_a_question_mark(graded):
+    result = graded(derivative_square="def d_square(x):\n    raise ValueError('\\ud83d')\n")
+    assert scores(result) == loses("derivative-square")
+    assert "ValueError: ?" in result.verdicts["derivative-square"].message
+
+
+def test_a_whole_number_without_end_is_no_answer(graded):
+    forged = "import sys\nsys.modules['autograder.observe.run'].plain = lambda value: 10**400\n"
+    assert "meddled" in attack(graded, forged).verdicts["derivative-square"].message
+
+
+def test_a_notebook_s_outputs_have_so_much_room(graded, monkeypatch):
+    monkeypatch.setattr(grading, "ROOM", 5_000)
+    result = graded(before="print('x' * 4_000)", derivative_square=SQUARE + "print('y' * 4_000)")
+    first, second = (cell.outputs[0].text for cell in result.notebook.cells if cell.outputs)
+    assert (first[:4], second) == ("xxxx", "(left out: the notebook's outputs are too large)\n")
 
 
 def test_another_seed_another_verdict_s_inputs_and_the_same_seed_the_same_bytes(skeleton):

@@ -8,9 +8,10 @@ import nbformat
 import pytest
 
 from autograder import grade as grading
+from autograder import marking
 from autograder.course import assignment, find_course
 from autograder.exercises import declared
-from autograder.grade import Terms
+from autograder.grade import Terms, Unconfined
 from autograder.marking import Master, Task, carry_out
 from autograder.sample import Plan, Release
 
@@ -164,3 +165,31 @@ def test_as_many_lines_are_kept_as_nbgrader_does_not_cut(lines):
     text = "".join(cell["outputs"][0]["text"])
     assert ("... Output truncated ..." in text) == (lines >= 900)  # the last line's end begins another
     assert len(text.splitlines()) <= 1000
+
+
+def test_what_nobody_has_thought_of_gives_no_points_and_says_so(monkeypatch):
+    """Where the grading itself fails at an answer, its author has a result, and a person learns of it."""
+    task = submission(FIRST)
+    mark, failures = marking.mark, [ZeroDivisionError("never thought of")]
+
+    def failing(*arguments):
+        if failures:
+            raise failures.pop()
+        return mark(*arguments)
+
+    monkeypatch.setattr(marking, "mark", failing)
+    result = carry_out(task)
+    assert (
+        result.reason
+        == "It could not be graded, since the grading itself failed (ZeroDivisionError): tell your instructor."
+    )
+    assert set(result.scores.values()) == {0.0}
+    assert json.loads(result.notebook)["metadata"]["autograder"]["notes"] == [result.reason]
+    assert carry_out(task).reason is None
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), Unconfined("landlock")])
+def test_what_is_no_fault_of_a_submission_is_not_held_against_it(monkeypatch, error):
+    monkeypatch.setattr(marking, "mark", lambda *_: (_ for _ in ()).throw(error))
+    with pytest.raises(type(error)):
+        carry_out(submission(FIRST))

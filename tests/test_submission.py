@@ -882,3 +882,9 @@ def test_no_notebook_is_told():
     found = pick(["a.py", ".ipynb_checkpoints/derivatives-checkpoint.ipynb"], unread, "derivatives.ipynb")
     assert found.name is None
     assert found.notes == ("There is no notebook among the files: derivatives.ipynb is missing. Hand it in.",)
+
+
+def test_a_notebook_of_cells_without_end_is_not_read():
+    data = json.dumps({"cells": [{}] * 5_001, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    assert repair(data, RELEASED).reason == "The notebook has more than 5,000 cells, and was not read."
+    assert repair(data.replace(b"{}, ", b"", 1), RELEASED).reason is None

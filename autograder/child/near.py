@@ -3,6 +3,7 @@
 import base64
 import json
 import queue
+import re
 import secrets
 import threading
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ from .start import start
 
 REPLY_LIMIT = 8_000_000  # bytes of one reply, a figure or two
 DEPTH_LIMIT = 40
+DIGITS = 300  # of a whole number that can be compared with others
+UNREAD = 2  # replies that may wait; nobody sends one that was not asked for
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 ROOM = 4096  # bytes that every system's pipes hold
 START_SECONDS = 60.0
 
@@ -79,6 +83,8 @@ class Child:
         with suppress(OSError, ValueError):
             while line := self._process.replies.readline(REPLY_LIMIT):
                 self._lines.put(line)
+                if self._lines.qsize() > UNREAD:
+                    break
         self._lines.put(b"")
 
     def _receive(self, seconds: float) -> dict[str, Any]:
@@ -93,7 +99,9 @@ class Child:
         if not line.endswith(b"\n"):
             self._lose("it sent back more than any answer needs")
         try:
-            reply = json.loads(line, parse_constant=_refuse_constant)
+            reply = json.loads(line, parse_constant=_refuse_constant, parse_int=_whole_number)
+            if SURROGATE.search(line):  # half a character, perhaps, which no file can hold
+                reply = json.loads(json.dumps(reply, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError):
             self._lose("it meddled with the grading")
         if not isinstance(reply, dict) or _depth(reply) > DEPTH_LIMIT:
@@ -107,6 +115,12 @@ class Child:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise ValueError("a whole number without end")
+    return int(digits)
 
 
 def _depth(value: Any) -> int:

@@ -1459,7 +1459,7 @@ def _order_of(case: Case, part: str, value: Any) -> Any:
     found = [str(one) for one in value]
     if part == NODES:
         return sorted(found)
-    first = {name: found.index(name) for name in found}
+    first = {name: place for place, name in reversed([*enumerate(found)])}
     edges = [(name, parent) for name, parents in case["nodes"].items() for parent in parents]
     judged = [(name, parent) for name, parent in edges if name in first and parent in first]
     if _feeding(case) and not judged:
