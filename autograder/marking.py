@@ -19,6 +19,7 @@ from . import course
 from .course import Assignment, laid_beside
 from .exercises import declared
 from .grade import Graded, Terms, Unconfined, grade, warm_up
+from .harmless import make_harmless
 from .submission import pick, repair
 
 Notebooks = Mapping[str, bytes]
@@ -149,6 +150,7 @@ def mark(notebook: NotebookNode, assignment: Assignment, released: bytes, seed: 
     read = bool(declarations.written)
     drawn = terms.figures or (read and _plain_cells(notebook) != _plain_cells(_parsed(released)))
     graded = grade(notebook, declarations, seed, laid_beside(assignment, drawn), terms)
+    make_harmless(notebook, _parsed(released))
     if read and not drawn:
         pictures = _pictures(assignment.name, released)
         for cell in notebook.cells:
