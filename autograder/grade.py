@@ -201,17 +201,30 @@ def _outputs(outputs: Any) -> list[NotebookNode]:
     """The child's outputs as a notebook's; what has not their form is left out."""
     kept, lines = [], LINES
     for output in outputs[:OUTPUTS] if isinstance(outputs, list) else []:
-        try:
-            fields = {key: value for key, value in output.items() if key != "output_type"}
-            one = new_output(output["output_type"], **fields)
-        except Exception:  # nbformat's validation has several errors; a forged output has no rights
-            continue
+        if _is_stream(output):  # as most are: for these nbformat's validation need not be asked
+            one = NotebookNode(output)
+        else:
+            try:
+                fields = {key: value for key, value in output.items() if key != "output_type"}
+                one = new_output(output["output_type"], **fields)
+            except Exception:  # the validation has several errors; a forged output has no rights
+                continue
         if one.output_type == "stream":
             one.text = _first_lines(one.text, lines)
             lines -= one.text.count("\n") + 1
         if one.output_type != "stream" or one.text:
             kept.append(one)
     return kept
+
+
+def _is_stream(output: Any) -> bool:
+    return (
+        isinstance(output, dict)
+        and output.keys() == {"output_type", "name", "text"}
+        and output["output_type"] == "stream"
+        and isinstance(output["name"], str)
+        and isinstance(output["text"], str)
+    )
 
 
 def _first_lines(text: str, most: int) -> str:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same made class graded by `nbgrader autograde` and by `autograder grade`, in one run.
 
-    python benchmarks/grading.py [--students N] [--assignments NAME ...] [--json] [--large N]
+    python benchmarks/grading.py [--students N] [--part N] [--assignments NAME ...] [--json] [--large N]
 
 Whole commands are timed, from their start to their end; what counts are the ratios. Submissions are
 right and wrong answers mixed, without the spoiled ones, of which nbgrader loses some and waits for others.
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,13 +136,15 @@ def rows(room: Course) -> dict[tuple[str, str, str], tuple[float | None, bool]]:
 
 
 def same_scores(stock: Course, ours: Course, assignments: Sequence[Assignment]) -> bool:
-    """Whether the gradebooks agree where nbgrader grades rightly.
+    """Whether the gradebooks agree on what nbgrader has graded, where it grades rightly.
 
     It gives no part of the points where the visible test fails, and after a wrong answer it lets the
     next exercises fail that use it. So of each submission the cells are compared up to the first that is
     not worth all its points, and that one where it is worth none.
     """
     theirs, mine = rows(stock), rows(ours)
+    students = {key[1] for key in theirs}
+    mine = {key: row for key, row in mine.items() if key[1] in students}
     if theirs.keys() != mine.keys():
         return False
     for one in assignments:
@@ -161,17 +163,23 @@ def same_scores(stock: Course, ours: Course, assignments: Sequence[Assignment]) 
 
 
 @contextmanager
-def rooms(assignments: Sequence[Assignment], students: int, *names: str) -> Iterator[list[Course]]:
-    """Course folders with the same class, by name; the one called "stock" leaves nbgrader as it is."""
+def rooms(assignments: Sequence[Assignment], students: Mapping[str, int]) -> Iterator[list[Course]]:
+    """Course folders by name, with so many of the same students; "stock" leaves nbgrader as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        yield [make_room(Path(folder) / name, assignments, students, name == "stock") for name in names]
+        yield [
+            make_room(Path(folder) / name, assignments, count, name == "stock")
+            for name, count in students.items()
+        ]
 
 
-def compare(assignments: Sequence[Assignment], students: int) -> dict[str, object]:
-    """Times all that grade the class, one after the other."""
-    count = students * len(assignments)
+def compare(assignments: Sequence[Assignment], students: int, part: int) -> dict[str, object]:
+    """Times all that grade the class, one after the other; nbgrader's own, which takes long, a part of it.
+
+    nbgrader's time for the class is taken to be in proportion: it takes one submission after the other.
+    """
+    count, share = students * len(assignments), students / part
     names = [one.name for one in assignments]
-    with rooms(assignments, students, "stock", "one", "two") as (stock, one, two):
+    with rooms(assignments, {"stock": part, "one": students, "two": students}) as (stock, one, two):
         bare = timed(one, "benchmarks.bare", str(one.root), *names)
         single, double = graded(one, names, 1), graded(two, names, 2)
         cores = two_cores()
@@ -186,6 +194,7 @@ def compare(assignments: Sequence[Assignment], students: int) -> dict[str, objec
     return {
         "assignments": names,
         "submissions": count,
+        "of them by nbgrader": part * len(assignments),
         "seconds": {
             "nbgrader autograde": round(nbgrader, 1),
             "autograder grade, 1 worker": round(single.total, 1),
@@ -194,11 +203,11 @@ def compare(assignments: Sequence[Assignment], students: int) -> dict[str, objec
             "nbgrader generate_feedback": round(nbgrader_pages, 1),
             "autograder feedback, 1 worker": round(pages, 1),
         },
-        "ratio_stock": round(nbgrader / single.total, 1),
+        "ratio_stock": round(nbgrader * share / single.total, 1),
         "ratio_bare": round(bare.rate(count) / one_worker, 2),
         "two_workers": round(two_workers / one_worker, 2),
         "two_cores": round(cores, 2),
-        "feedback_ratio": round(nbgrader_pages / pages, 1),
+        "feedback_ratio": round(nbgrader_pages * share / pages, 1),
         "first_result_seconds": round(max(single.first, double.first), 1),
         "same_scores": same,
     }
@@ -273,7 +282,7 @@ def large(assignments: Sequence[Assignment], students: int) -> dict[str, object]
     first in an empty gradebook, and then the last in one that has all others.
     """
     count, tenth, first = students * len(assignments), students // 10, assignments[0]
-    with rooms(assignments, students, "one") as (room,):
+    with rooms(assignments, {"one": students}) as (room,):
         samples = watched(room, [one.name for one in assignments])
         hand_in(room, first, range(students, students + tenth))
         late = watched(room, [first.name])
@@ -301,6 +310,7 @@ def main() -> int:
     parser.add_argument(
         "--assignments", nargs="*", default=[], metavar="NAME", help="all of them without any"
     )
+    parser.add_argument("--part", type=int, metavar="N", help="let nbgrader grade the first N students alone")
     parser.add_argument("--json", action="store_true", help="one object, for programs")
     parser.add_argument(
         "--large", type=int, metavar="N", help="watch rate and memory of N students' grading instead"
@@ -308,7 +318,11 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(COURSE.root))
     assignments = select(options.assignments)
-    found = large(assignments, options.large) if options.large else compare(assignments, options.students)
+    if options.large:
+        found = large(assignments, options.large)
+    else:
+        part = min(options.part or options.students, options.students)
+        found = compare(assignments, options.students, part)
     if options.json:
         print(json.dumps(found))
     else:

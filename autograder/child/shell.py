@@ -4,6 +4,7 @@ import ast
 import asyncio
 import builtins
 import getpass
+import inspect
 import re
 import subprocess
 import sys
@@ -98,7 +99,11 @@ def _ends(traceback: TracebackType) -> tuple[TracebackType, int]:
 class _Compiler(CachingCompiler):
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
         """A cell's file name, of a kernel's form: IPython shows other lines of cells named otherwise."""
-        return f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
+        name = f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
+        inspect.modulesbyfile[name] = (
+            "__main__"  # else a traceback looks through all modules for it, for each call
+        )
+        return name
 
 
 class _Transformers(TransformerManager):

@@ -11,7 +11,6 @@ import errno
 import os
 import signal
 import sys
-import tempfile
 
 ALLOWED = """
     read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 open openat creat close
@@ -124,7 +123,7 @@ class _Filter:
 
     def program(self) -> bytes:
         """The filter as the kernel takes it."""
-        with tempfile.TemporaryFile() as file:
+        with os.fdopen(os.memfd_create("filter"), "rb") as file:
             code = self._lib.seccomp_export_bpf(self._context, file.fileno())
             self._lib.seccomp_release(self._context)
             if code != 0:
