@@ -76,12 +76,17 @@ def test_right_answers_have_full_marks(notebook, exercise):
 
 @every_exercise
 def test_known_mistakes_lose_points_and_are_explained(notebook, exercise):
-    for seed in SEEDS:
-        for mistake in exercise.mistakes:
-            found = verdict(notebook, exercise, mistake.code, seed)
-            assert found.score < exercise.points, mistake.id
+    """Whatever inputs are drawn, and as many points: the same answer is worth the same for everybody."""
+    slow = notebook.assignment in ("03-value-engine", "04-gradient-check")
+    for mistake in exercise.mistakes:
+        scores = set()
+        for number in range(12 if slow else 40):
+            found = verdict(notebook, exercise, mistake.code, f"seed {number}")
             assert found.mistake == mistake.id
             assert found.message == mistake.explanation
+            scores.add(found.score)
+        assert len(scores) == 1, (mistake.id, scores)
+        assert max(scores) < exercise.points, mistake.id
 
 
 @every_exercise

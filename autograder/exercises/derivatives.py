@@ -20,12 +20,14 @@ def _monomials(case: Case) -> str:
 
 
 def _draw_quotient(random: Random) -> Iterator[Case]:
-    for degree in (1, 2, 3, 3):
+    # The lesson's step, 0.01, is not among them: who uses that one always is found out.
+    steps = random.sample([0.5, 0.1, 0.2, -0.25], 4)
+    for degree, h in zip((1, 2, 3, 3), steps, strict=True):
         terms = [[random.randint(1, 5), degree], [random.choice([-3, -2, 2, 3]), 1]]
         yield {
             "terms": terms,
             "x": round(random.uniform(-3, 3), 1),
-            "h": random.choice([0.5, 0.1, 0.01, -0.25]),
+            "h": h,
         }
 
 

@@ -321,8 +321,9 @@ LIMIT = Exercise(
 
 
 def _draw_edge(random: Random) -> Iterator[Case]:
-    for near in (0.995, 1.005, 0.2, 1.7, 0.6, 3.0):
-        curvature = round(random.choice([1, 10]) * random.uniform(0.7, 5), 2)
+    # Limits of a half and more, and of a fifth and less: no single one is right for all.
+    for near, scale in ((0.995, 1), (1.005, 10), (0.2, 10), (1.7, 1), (0.6, 1), (3.0, 10)):
+        curvature = round(scale * random.uniform(1, 4), 2)
         yield {"learning_rate": near * 2 / curvature, "curvature": curvature}
 
 
