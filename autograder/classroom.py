@@ -124,7 +124,6 @@ class Classroom:
         if self._ledger:
             self.progress.changes += [self._ledger.changes[key] for key in sorted(done)]
         self._beside: dict[str, list[tuple[Path, Path]]] = {}
-        self._stamps: dict[Key, bytes | None] = {}  # of what is under way
 
     def grade(self, crew: Crew, tell: Callable[[Progress], None]) -> Progress:
         """Grades what waits; calls `tell` whenever results have been put down.
@@ -157,28 +156,25 @@ class Classroom:
         }
         for one, student in self._waiting:
             folder = self._folder((one.name, student))
-            # Read first: what is handed in from now on is newer than what is graded.
-            self._stamps[one.name, student] = stamp_in(folder)
+            stamp = stamp_in(folder)  # first: what is handed in from now on is newer than what is graded
             try:
                 notebooks = read_folder(folder, one.file)
             except OSError as error:
                 self.progress.failed[one.name, student] = f"it cannot be read: {error}"
                 continue
             seed = self._course.seed(student)
-            yield Task(student, masters[one.name], notebooks, seed, self._order.terms)
+            yield Task(student, masters[one.name], notebooks, seed, self._order.terms, stamp)
 
     def _fail(self, task: Task, error: BaseException) -> None:
         if isinstance(error, Unconfined):
             raise error
-        key = task.master.assignment, task.student
-        self.progress.failed[key] = f"{type(error).__name__}: {error}"
-        del self._stamps[key]
+        self.progress.failed[task.master.assignment, task.student] = f"{type(error).__name__}: {error}"
 
     def _put_down(self, batch: Sequence[Result]) -> None:
         if not batch:
             return
         keys = [(result.assignment, result.student) for result in batch]
-        marked = [(result, self._time_in(key)) for result, key in zip(batch, keys, strict=True)]
+        marked = [(result, self._time_in(result, key)) for result, key in zip(batch, keys, strict=True)]
         try:
             for result, key in zip(batch, keys, strict=True):
                 self._stage(result, key)
@@ -190,7 +186,6 @@ class Classroom:
             self._shelf.drop_staged()
         for result, key in zip(batch, keys, strict=True):
             self._count(result, key)
-            del self._stamps[key]
 
     def _count(self, result: Result, key: Key) -> None:
         self.progress.graded += 1
@@ -201,43 +196,43 @@ class Classroom:
 
     def _stage(self, result: Result, key: Key) -> None:
         """Puts a graded folder aside; without the student's own files where they cannot be copied."""
-        ours = self._files(result, key)
+        ours = self._files(result)
         try:
-            self._shelf.stage(key, [*self._own_files(key, [path for path, _ in ours]), *ours])
+            self._shelf.stage(key, [*self._own_files(key, {path for path, _ in ours}), *ours])
         except OSError as error:
             if error.errno in LOST:
                 raise
             self.progress.left_out[key] = f"all of them: {error.strerror}"
             self._shelf.stage(key, ours)
 
-    def _files(self, result: Result, key: Key) -> list[tuple[Path, bytes | Path]]:
+    def _files(self, result: Result) -> list[tuple[Path, bytes | Path]]:
         """What is in every graded folder: the course's files, the graded notebook, when it was handed in."""
         one = next(one for one in self._order.assignments if one.name == result.assignment)
         if one.name not in self._beside:
             self._beside[one.name] = other_files(self._course.source / one.name)
-        stamp = self._stamps[key]
-        stamped = [] if stamp is None else [(Path(TIMESTAMP), stamp)]
+        stamped = [] if result.stamp is None else [(Path(TIMESTAMP), result.stamp)]
         return [*self._beside[one.name], *stamped, (Path(one.file), result.notebook)]
 
-    def _own_files(self, key: Key, ours: Sequence[Path]) -> list[tuple[Path, Path]]:
+    def _own_files(self, key: Key, ours: set[Path]) -> list[tuple[Path, Path]]:
         """What else the student handed in, save what is in the way of our files, or too much."""
         kept: list[tuple[Path, Path]] = []
         left_out, room = [], OWN_SIZE
         for path, place in other_files(self._folder(key)):
+            if path in ours:
+                continue
             size = place.stat().st_size
-            if any(one in path.parents or path in one.parents for one in ours) or (
-                path not in ours and (size > room or len(kept) == OWN_FILES)
-            ):
+            in_the_way = any(one in path.parents or path in one.parents for one in ours)
+            if in_the_way or size > room or len(kept) == OWN_FILES:
                 left_out.append(writable(str(path)))
-            elif path not in ours:
+            else:
                 kept.append((path, place))
                 room -= size
         if left_out:
             self.progress.left_out[key] = ", ".join(left_out[:3]) + (", ..." if left_out[3:] else "")
         return kept
 
-    def _time_in(self, key: Key) -> datetime | None:
-        when, unreadable = time_of(self._stamps[key])
+    def _time_in(self, result: Result, key: Key) -> datetime | None:
+        when, unreadable = time_of(result.stamp)
         if unreadable:
             self.progress.untimed[key] = unreadable
         return when

@@ -201,14 +201,10 @@ def _outputs(outputs: Any) -> list[NotebookNode]:
     """The child's outputs as a notebook's; what has not their form is left out."""
     kept, lines = [], LINES
     for output in outputs[:OUTPUTS] if isinstance(outputs, list) else []:
-        if _is_stream(output):  # as most are: for these nbformat's validation need not be asked
-            one = NotebookNode(output)
-        else:
-            try:
-                fields = {key: value for key, value in output.items() if key != "output_type"}
-                one = new_output(output["output_type"], **fields)
-            except Exception:  # the validation has several errors; a forged output has no rights
-                continue
+        try:
+            one = _well_formed(output)
+        except Exception:  # nbformat's validation has several errors; a forged output has no rights
+            continue
         if one.output_type == "stream":
             one.text = _first_lines(one.text, lines)
             lines -= one.text.count("\n") + 1
@@ -217,14 +213,13 @@ def _outputs(outputs: Any) -> list[NotebookNode]:
     return kept
 
 
-def _is_stream(output: Any) -> bool:
-    return (
-        isinstance(output, dict)
-        and output.keys() == {"output_type", "name", "text"}
-        and output["output_type"] == "stream"
-        and isinstance(output["name"], str)
-        and isinstance(output["text"], str)
-    )
+def _well_formed(output: Any) -> NotebookNode:
+    """An output as a notebook's, by nbformat's validation; streams, as most are, need not wait for it."""
+    match output:
+        case {"output_type": "stream", "name": str(), "text": str()} if len(output) == 3:
+            return NotebookNode(output)
+    fields = {key: value for key, value in output.items() if key != "output_type"}
+    return new_output(output["output_type"], **fields)
 
 
 def _first_lines(text: str, most: int) -> str:
@@ -292,8 +287,9 @@ class _Run:
         """What a cell has put out, as a notebook's; all cells together have so much room."""
         found = _outputs(reply["outputs"])
         self._room -= sum(len(str(one)) for one in found)
-        left_out = new_output("stream", text="(left out: the notebook's outputs are too large)\n")
-        return found if self._room >= 0 or not found else [left_out]
+        if self._room >= 0 or not found:
+            return found
+        return [new_output("stream", text="(left out: the notebook's outputs are too large)\n")]
 
     def put(self, code: str) -> None:
         """Runs code of the course, in the place of an answer that has had its verdict.

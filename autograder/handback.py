@@ -23,9 +23,8 @@ def hand_back(
     where the cluster is lost.
     """
     made, failed = 0, dict[Key, str]()
-    unfinished = Shelf(course.root, "autograded").unfinished()
     batch: list[Key] = []
-    for task, outcome in carry(crew, page, _graded(course, book, order, unfinished, failed)):
+    for task, outcome in carry(crew, page, _graded(course, book, order, failed)):
         key = (task.assignment, task.student)
         if isinstance(outcome, BaseException):
             failed[key] = f"{type(outcome).__name__}: {outcome}"
@@ -40,16 +39,16 @@ def hand_back(
     return made, failed
 
 
-def _graded(
-    course: Course, book: Book, order: Order, unfinished: set[Key], failed: dict[Key, str]
-) -> Iterator[Graded]:
+def _graded(course: Course, book: Book, order: Order, failed: dict[Key, str]) -> Iterator[Graded]:
+    unfinished = Shelf(course.root, "autograded").unfinished()
     for one in order.assignments:
-        students = iter(sorted(course.students_of("autograded", one, order.students)))
-        while some := list(islice(students, BATCH)):
-            whole = [student for student in some if (one.name, student) not in unfinished]
-            for student in set(some).difference(whole):
-                failed[one.name, student] = f"its grading was stopped: {AGAIN.format(one.name, student)}"
-            yield from _some(course, book, one, whole, failed)
+        students = course.students_of("autograded", one, order.students)
+        stopped = {student for student in students if (one.name, student) in unfinished}
+        for student in stopped:
+            failed[one.name, student] = f"its grading was stopped: {AGAIN.format(one.name, student)}"
+        whole = (student for student in students if student not in stopped)
+        while some := list(islice(whole, BATCH)):
+            yield from _some(course, book, one, some, failed)
 
 
 def _some(

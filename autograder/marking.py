@@ -6,7 +6,6 @@ in this process, in a pool of processes and on another machine.
 
 import copy
 import gc
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -43,13 +42,17 @@ class Master:
 
 @dataclass(frozen=True)
 class Task:
-    """A submission to be marked: the notebooks in its folder, and what its inputs are drawn from."""
+    """A submission to be marked: the notebooks in its folder, and what its inputs are drawn from.
+
+    `stamp` is what its timestamp said when the notebooks were read, None where there was none.
+    """
 
     student: str
     master: Master
     notebooks: Notebooks
     seed: str
     terms: Terms = field(default_factory=Terms)
+    stamp: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Result:
 
     `scores` has the points of each of nbgrader's grade cells, None where a person has to mark.
     `unanswered` names the solution cells that are as they were released. `notes` say what was mended,
-    `reason` why nothing could be read, `layers` what confined the student's code.
+    `reason` why nothing could be read, `layers` what confined the student's code, `stamp` is the task's.
     """
 
     student: str
@@ -69,7 +72,7 @@ class Result:
     notes: tuple[str, ...]
     reason: str | None
     layers: tuple[str, ...]
-    seconds: float
+    stamp: bytes | None
 
 
 def ready() -> None:
@@ -97,7 +100,6 @@ def carry_out(task: Task) -> Result:
 
 
 def _marked(task: Task, notebook: NotebookNode, notes: tuple[str, ...], reason: str | None) -> Result:
-    begun = time.monotonic()
     assignment = course.assignment(task.master.assignment)
     notebook.metadata["autograder"] = {"notes": list(notes)}
     _as_written(notebook, task.master)
@@ -113,7 +115,7 @@ def _marked(task: Task, notebook: NotebookNode, notes: tuple[str, ...], reason: 
         notes=notes,
         reason=reason,
         layers=graded.layers,
-        seconds=time.monotonic() - begun,
+        stamp=task.stamp,
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .course import CourseError
+from .submission import is_plain_file
 
 FOLDER = ".grading"
 Key = tuple[str, str]  # assignment and student
@@ -154,6 +155,6 @@ def other_files(folder: Path) -> list[tuple[Path, Path]]:
     """What lies in a submission beside its notebooks: paths in it and where they are; no links."""
     found = []
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        if path.is_file() and not path.is_symlink() and path.suffix != ".ipynb":
+        if is_plain_file(path) and path.suffix != ".ipynb":
             found.append((path.relative_to(folder), path))
     return found

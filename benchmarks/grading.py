@@ -90,12 +90,6 @@ def hand_in(room: Course, one: Assignment, numbers: Iterable[int]) -> None:
             (folder / name).write_bytes(data)
 
 
-def start(room: Course, *command: str, stderr: int = subprocess.DEVNULL) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=room.root, stdout=subprocess.DEVNULL, stderr=stderr, text=True
-    )
-
-
 def timed(room: Course, *command: str) -> Run:
     """Runs a command in the course's folder; raises where it fails."""
     begun = time.monotonic()

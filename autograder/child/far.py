@@ -124,8 +124,8 @@ def _shell() -> Any:
     shell.enable_matplotlib("inline")
     for cell in ("0", "1 / 0"):  # what else the first cell of each child would wait for, and the first error
         shell.run(cell)
-    for name in ("last_type", "last_value", "last_traceback"):
-        delattr(sys, name)
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):  # the last since Python 3.12
+        vars(sys).pop(name, None)
     shell.reset()
     return shell
 

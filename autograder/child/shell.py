@@ -4,7 +4,6 @@ import ast
 import asyncio
 import builtins
 import getpass
-import inspect
 import re
 import subprocess
 import sys
@@ -89,21 +88,16 @@ def _ends(traceback: TracebackType) -> tuple[TracebackType, int]:
         call = call.tb_next
     if (middle := len(calls) - 4 * FRAMES) <= 0:
         return traceback, 0
-    rest: TracebackType | None = calls[2 * FRAMES + middle]
+    ends = calls[-2 * FRAMES]
     for one in reversed(calls[: 2 * FRAMES]):
-        rest = TracebackType(rest, one.tb_frame, one.tb_lasti, one.tb_lineno)
-    assert rest is not None
-    return rest, middle
+        ends = TracebackType(ends, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return ends, middle
 
 
 class _Compiler(CachingCompiler):
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
         """A cell's file name, of a kernel's form: IPython shows other lines of cells named otherwise."""
-        name = f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
-        inspect.modulesbyfile[name] = (
-            "__main__"  # else a traceback looks through all modules for it, for each call
-        )
-        return name
+        return f"/tmp/ipykernel_0/{zlib.crc32(raw_code.encode(errors='replace'))}.py"
 
 
 class _Transformers(TransformerManager):
