@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import os
+
 import pytest
 
 from autograder.course import find_course
@@ -44,6 +46,14 @@ def nobody_s_settings(tmp_path_factory):
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
             patch.setenv(name, str(home / name.lower()))
         yield
+
+
+@pytest.fixture(autouse=True)
+def nobody_stays_elsewhere():
+    """A test that leaves the working folder changed would fail others, on some days."""
+    before = os.getcwd()
+    yield
+    assert os.getcwd() == before
 
 
 @pytest.fixture

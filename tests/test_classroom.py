@@ -262,10 +262,10 @@ def test_a_folder_without_a_notebook_has_no_points_and_its_reason(small):
         assert book.scores()["nobody"][ONE.name].score == 0
 
 
-def test_an_unknown_assignment_says_what_to_do(small, capsys):
+def test_an_unknown_assignment_says_what_to_do(small, capsys, monkeypatch):
     from autograder import cli
 
-    os.chdir(small.root)
+    monkeypatch.chdir(small.root)
     hand_in(small.root, "student-0", WRITTEN, Plan("right", answers(WRITTEN)))
     shutil.copytree(COURSE.release / WRITTEN.name, small.root / "release" / WRITTEN.name)
     assert cli.main(["grade", WRITTEN.name, "--workers", "1", "--isolation", "none"]) == 2

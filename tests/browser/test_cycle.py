@@ -40,11 +40,16 @@ class Formgrader:
     def go(self, *links: str) -> None:
         """Follows links by their texts."""
         for link in links:
-            self.frame.get_by_role("link", name=link, exact=True).click()
+            self.follow(self.frame.get_by_role("link", name=link, exact=True))
+
+    def follow(self, link: Locator) -> None:
+        """Clicks a link, and waits until its page is there: what it has, too, may stand on the last one."""
+        with self.page.expect_event("framenavigated"):
+            link.click()
 
     def row(self) -> Locator:
         """The line of our assignment in the table of assignments."""
-        self.frame.locator(f"a[href='{self.address}']").first.click()
+        self.follow(self.frame.locator(f"a[href='{self.address}']").first)
         return self.frame.locator("tr", has=self.frame.get_by_role("link", name=ONE.name))
 
     address = "/formgrader/manage_assignments"
@@ -128,7 +133,7 @@ def test_the_student_fetches_and_submits(lab: Lab, assignments: Page, screenshot
 def test_formgrader_collects_and_grades(formgrader: Formgrader, screenshots: Path) -> None:
     row = formgrader.row()
     formgrader.press(row, "collect")
-    row.locator(".num-submissions a").click()
+    formgrader.follow(row.locator(".num-submissions a"))
     submission = formgrader.frame.locator("tr", has=formgrader.frame.locator(".autograde a"))
     expect(submission).to_have_count(1)
     formgrader.press(submission, "autograde")
