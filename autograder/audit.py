@@ -216,12 +216,10 @@ class _Bench:
         """Whether `code` has all points on the inputs of `seed`; one that never ends has not."""
         cases = self._exercise.cases(seed)
         try:
-            self._child.ask(MUTANT_SECONDS, do="mark")
-            self._child.ask(MUTANT_SECONDS, do="run", source=code, rescue=False)
-            self._child.ask(MUTANT_SECONDS, do="run", source=self._exercise.attach, rescue=False)
+            self._child.ask(MUTANT_SECONDS, do="answer", source=code)
+            self._child.ask(MUTANT_SECONDS, do="run", source=self._exercise.attach)
             name = observer_name(self._exercise)
-            seen = self._child.ask(MUTANT_SECONDS, do="observe", name=name, cases=cases)
-            self._child.ask(MUTANT_SECONDS, do="settle", names=[])
+            seen = self._child.ask(MUTANT_SECONDS, do="observe", name=name, cases=cases, names=[])
         except Lost:
             self._child = self._start()
             return False

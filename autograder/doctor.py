@@ -143,7 +143,7 @@ def _layer(name: str, secret: Path) -> Layer:
         with Child({}) as child:
             holds = name in child.layers
             code = f"SECRET = {str(secret)!r}\n{TRIALS[name]}"
-            error = child.ask(SECONDS, do="run", source=code, rescue=False)["error"] if holds else None
+            error = child.ask(SECONDS, do="run", source=code)["error"] if holds else None
     except (Lost, OSError) as failure:
         return Layer(name, False, purpose, f"no child could be started to try it: {failure}")
     if error:

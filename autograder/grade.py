@@ -118,7 +118,7 @@ def _plain_cell(run: "_Run", cell: NotebookNode) -> None:
         return
     begun = time.monotonic()
     try:
-        cell.outputs = run.outputs(run.ask("run", source=cell.source, rescue=False))
+        cell.outputs = run.outputs(run.ask("run", source=cell.source))
     except Lost as lost:
         run.restart()
         cell.outputs = [_error("Ended", f"This cell was left out: {lost}.")]
@@ -154,15 +154,13 @@ def _judged(
 ) -> tuple[Verdict, list[NotebookNode]]:
     """The verdict on an answer, and what its visible test showed; raises Lost where the child is."""
     cases = exercise.cases(run.seed)
-    run.ask("mark")
-    answer = run.ask("run", source=solution.source, rescue=True)
+    answer = run.ask("answer", source=solution.source)
     solution.outputs = run.outputs(answer)
-    visible = run.ask("run", source=test.source.split(HIDDEN)[0], rescue=False)
+    visible = run.ask("test", source=test.source.split(HIDDEN)[0])
     shown = run.outputs(visible)
-    reply = run.ask("observe", name=observer_name(exercise), cases=cases)
+    reply = run.ask("observe", name=observer_name(exercise), cases=cases, names=exercise.names)
     seen = _checked(reply.get("observations"), cases)
     verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
-    run.ask("settle", names=exercise.names)
     return _with_visible(verdict, visible["error"]), shown
 
 
@@ -276,11 +274,10 @@ class _Run:
         return Child(self._files, self._figures)
 
     def ask(self, do: str, **fields: Any) -> dict[str, Any]:
-        """One request to the child, remembered for a replay unless it only looks."""
+        """One request to the child, remembered for a replay; of one that looks, what it leaves."""
         request = {"do": do, **fields}
         reply = self._child.ask(self._seconds, **request)
-        if do != "observe":
-            self.steps.append(request)
+        self.steps.append({"do": "settle", "names": fields["names"]} if do == "observe" else request)
         return reply
 
     def outputs(self, reply: Mapping[str, Any]) -> list[NotebookNode]:
@@ -318,7 +315,7 @@ class _Run:
         self._child.close()
         self._child = self._start()
         for number, request in enumerate(self.steps):
-            if self._replay_left <= 0 and request["do"] == "run":
+            if self._replay_left <= 0 and request["do"] != "put":
                 return False
             begun = time.monotonic()
             try:

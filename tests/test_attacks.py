@@ -500,7 +500,7 @@ def ask_and(child: Child, act: Callable[[], None], code: str = "while True: pass
     thread = threading.Timer(0.2, act)
     thread.start()
     try:
-        child.ask(PATIENCE, do="run", source=code, rescue=False)
+        child.ask(PATIENCE, do="run", source=code)
     finally:
         thread.join()
 
@@ -512,7 +512,7 @@ def test_a_child_that_others_kill_is_known_and_replaced(warm, which):
         with pytest.raises(Killed):
             ask_and(child, lambda: os.kill(processes[which], signal.SIGKILL))
     with Child({}) as child:
-        assert child.ask(PATIENCE, do="run", source="1", rescue=False)["error"] is None
+        assert child.ask(PATIENCE, do="run", source="1")["error"] is None
     until(lambda: not any(alive(pid) for pid in processes[which:]))
 
 
@@ -523,12 +523,13 @@ def test_a_child_that_others_kill_is_known_and_replaced(warm, which):
         "import os; os._exit(137)",
         "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
         "import os; os.abort()",
+        "import ctypes, os; ctypes.CDLL(None).syscall(62, ctypes.c_long(os.getpid()), ctypes.c_long(9 + (1 << 32))); os._exit(0)",
         "import ctypes; ctypes.string_at(0)",
     ],
 )
 def test_a_child_that_ends_by_itself_was_not_killed(code):
     with Child({}) as child, pytest.raises(Lost) as lost:
-        child.ask(PATIENCE, do="run", source=code, rescue=False)
+        child.ask(PATIENCE, do="run", source=code)
     assert not isinstance(lost.value, Killed)
 
 
@@ -567,7 +568,7 @@ def test_two_children_draw_other_random_numbers():
     seen = []
     for _ in range(2):
         with Child({}) as child:
-            (output,) = child.ask(PATIENCE, do="run", source=code, rescue=False)["outputs"]
+            (output,) = child.ask(PATIENCE, do="run", source=code)["outputs"]
             seen += output["data"]["text/plain"].strip("[]").split(", ")
     assert len(set(seen)) == 6
 
@@ -576,7 +577,7 @@ def test_the_files_beside_the_notebook_are_the_child_s_own():
     code = "import os\nassert sorted(os.listdir()) == ['a.py', 'b.bin']\nopen('a.py', 'a').write('x = 2')\nimport a\na.x"
     for _ in range(2):
         with Child({"a.py": b"x = 1\n", "b.bin": bytes(range(256))}) as child:
-            reply = child.ask(PATIENCE, do="run", source=code, rescue=False)
+            reply = child.ask(PATIENCE, do="run", source=code)
             assert reply["error"] is None
             assert reply["outputs"][-1]["data"]["text/plain"] == "2"
 
@@ -598,7 +599,7 @@ np.linalg.svd(np.random.rand(200, 200))
 figure, axes = plt.subplots(); axes.plot([1, 2]); figure.savefig('x.svg'); plt.close(figure)
 """
     with Child({}) as child:
-        reply = child.ask(PATIENCE, do="run", source=code, rescue=False)
+        reply = child.ask(PATIENCE, do="run", source=code)
     assert reply["error"] is None
 
 
@@ -618,5 +619,5 @@ def test_what_is_denied_is_said_in_words(code, words):
     with Child({}) as child:
         if "seccomp" not in child.layers:
             pytest.skip("seccomp is missing here")
-        error = child.ask(PATIENCE, do="run", source=code, rescue=False)["error"]
+        error = child.ask(PATIENCE, do="run", source=code)["error"]
     assert words in error["text"]

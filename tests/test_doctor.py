@@ -134,7 +134,7 @@ import tempfile
 from autograder.child.near import Child
 tempfile.tempdir = sys.argv[2]
 with Child({'given.py': b'x = 1'}) as child:
-    reply = child.ask(60, do='run', source=sys.argv[3], rescue=False)
+    reply = child.ask(60, do='run', source=sys.argv[3])
 print(reply['outputs'][-1]['data']['text/plain'])
 """
 

@@ -109,7 +109,7 @@ def in_a_kernel(names: list[str], home: Path) -> dict[str, list[Outputs]]:
 
 def in_a_child(name: str) -> list[Outputs]:
     with Child({}) as child:
-        run = lambda source: child.ask(60, do="run", source=source, rescue=False)["outputs"]  # noqa: E731
+        run = lambda source: child.ask(60, do="run", source=source)["outputs"]  # noqa: E731
         home = run("import os\nprint(os.getcwd())")[0]["text"].strip()
         run("%reset -f")
         return [merged(run(source), home) for source in cells(NOTEBOOKS[name])]
@@ -141,7 +141,7 @@ def test_outputs_are_those_of_a_kernel(name, kernels_outputs):
 
 def shown(*sources: str, figures: bool = True) -> list[Outputs]:
     with Child({}, figures) as child:
-        return [child.ask(60, do="run", source=source, rescue=False)["outputs"] for source in sources]
+        return [child.ask(60, do="run", source=source)["outputs"] for source in sources]
 
 
 def test_figures_that_nobody_looks_at_are_named_and_not_drawn():

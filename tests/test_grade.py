@@ -293,6 +293,18 @@ def test_a_cell_of_the_student_s_own_that_ends_the_process_is_left_out(graded):
     assert "This cell was left out" in result.notebook.cells[1].outputs[0].evalue
 
 
+def test_an_answer_that_a_replay_leaves_out_takes_nothing_back():
+    """What a kept answer bound stays bound, though an answer after it ends without having begun."""
+    with Child(FILES) as child:
+        child.ask(10, do="run", source="kept = lost = 1")
+        child.ask(10, do="answer", source="kept = lost = 2")
+        for _ in range(2):
+            child.ask(10, do="settle", names=["kept"])
+        child.ask(10, do="settle", names=["another"])
+        (output,) = child.ask(10, do="run", source="kept, lost")["outputs"]
+    assert output["data"]["text/plain"] == "(2, 1)"
+
+
 def test_a_failed_answer_is_replaced_for_what_follows(graded):
     result = graded(
         derivative_square="def d_square(x):\n    return x\n",

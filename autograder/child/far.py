@@ -2,11 +2,12 @@
 
 Requests and replies are JSON objects that carry the same `id`:
 
-    {"do": "run", "source": ..., "rescue": bool}      -> {"outputs": [...], "error": {...} | null}
-    {"do": "observe", "name": ..., "cases": [...]}    -> {"observations": [...]}
-    {"do": "put", "source": ...}                      -> {}     runs code of the course, silently
-    {"do": "mark"}                                    -> {}     remembers what every name means
-    {"do": "settle", "names": [...]}                  -> {}     and puts back all but those names
+    {"do": "run", "source": ...}      -> {"outputs": [...], "error": {...} | null}
+    {"do": "answer", "source": ...}   -> the same; what it defines below an error counts, too
+    {"do": "test", "source": ...}     -> the same; nobody looks at its traceback
+    {"do": "observe", "name": ..., "cases": [...], "names": [...]}  -> {"observations": [...]}
+    {"do": "put", "source": ...}      -> {}     runs code of the course, silently
+    {"do": "settle", "names": [...]}  -> {}     ends an answer, which keeps these names, as `observe` does
 
 Before the first, the files that lie beside the notebook come in, and whether figures are drawn or only
 named; the names of the layers go out.
@@ -60,15 +61,13 @@ class Ground:
         self._place, self._library = place, Path(place.library)
         shown = [*map(Path, place.shown), self._library / "autograder"]
         self._enclosure = enclosure.enter(self._library / "root", shown, list(map(Path, place.hidden)))
-        self.folders = (
-            self._enclosure.folders
-        )  # whether a child's folder is in memory; else it is on the disk
+        self.folders = self._enclosure.folders  # are children's folders in memory, or else on the disk?
         if self.folders:
             _settle_in(enclosure.HOME)
         self.shell = _shell()
         for module in sorted((self._library / "autograder" / "observe").glob("[a-z]*.py")):
             import_module(f"autograder.observe.{module.stem}")
-        self._filters = syscalls.filters()
+        self._filter = syscalls.program()
         # One set of rules for all: it names the folder above the one that each child mounts.
         self.rules = self._rules_for(enclosure.HOME.parent) if self.folders else None
         if self.folders:
@@ -96,7 +95,7 @@ class Ground:
             confine.end_with_parent()  # after the last change of rights, at which the kernel forgets it
             rules = self.rules if self.folders else self._rules_for(home)
             layers["landlock"] = landlock.restrict(rules)
-            layers["seccomp"] = syscalls.put_up(syscalls.filter_of(os.getpid()), self._filters)
+            layers["seccomp"] = syscalls.put_up(self._filter)
         if layers.get("seccomp"):
             confine.word_denials()
         return [name for name in confine.LAYERS if layers.get(name)]
@@ -179,20 +178,27 @@ class _Far:
         self._builtins: dict[str, Any] = {}
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        done: dict[str, Any] = self._shell.run(request["source"], request["rescue"])
+        done: dict[str, Any] = self._shell.run(request["source"])
+        return done
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Runs an answer, after it has noted what every name means."""
+        self._names, self._builtins = dict(self._shell.user_ns), dict(vars(builtins))
+        done: dict[str, Any] = self._shell.run(request["source"], rescue=True)
+        return done
+
+    def test(self, request: dict[str, Any]) -> dict[str, Any]:
+        done: dict[str, Any] = self._shell.run(request["source"], traceback=False)
         return done
 
     def observe(self, request: dict[str, Any]) -> dict[str, Any]:
         module, name = request["name"].split(".")
         observer = getattr(import_module(f"autograder.observe.{module}"), name)
-        return {"observations": [*observations(observer, self._shell.user_ns, request["cases"])]}
+        seen = [*observations(observer, self._shell.user_ns, request["cases"])]
+        return {"observations": seen, **self.settle(request)}
 
     def put(self, request: dict[str, Any]) -> dict[str, Any]:
         exec(compile(request["source"], "<course>", "exec"), self._shell.user_ns)
-        return {}
-
-    def mark(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._names, self._builtins = dict(self._shell.user_ns), dict(vars(builtins))
         return {}
 
     def settle(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -204,4 +210,5 @@ class _Far:
                 names[name] = self._names[name]
             elif name in self._builtins:
                 del names[name]
+        self._names, self._builtins = {}, {}  # this answer has ended: a replay may leave out the next one
         return {}

@@ -127,7 +127,7 @@ class Shell(InteractiveShell):
     def __init__(self, **settings: Any) -> None:
         self.recorder = Recorder()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._answers = 0
+        self._answers, self._shows_traceback = 0, True
         super().__init__(**settings)
         self.kernel = SimpleNamespace(shell=self, get_parent=lambda: {"header": {"msg_id": ""}})
         self._streams = [OutStream(name, self.recorder) for name in ("stdout", "stderr")]
@@ -197,13 +197,19 @@ class Shell(InteractiveShell):
         """Whether a cell waits for something, looked at closely only where it might."""
         return _may_wait(raw_cell) and super().should_run_async(raw_cell, **about)
 
-    def run(self, source: str, rescue: bool = False) -> dict[str, Any]:
+    def showtraceback(self, *arguments: Any, **options: Any) -> None:
+        """Shows a traceback, unless nobody looks at it: to make one takes longer than most cells."""
+        if self._shows_traceback:
+            super().showtraceback(*arguments, **options)
+
+    def run(self, source: str, rescue: bool = False, traceback: bool = True) -> dict[str, Any]:
         """Runs one cell; returns its outputs, and its error described or None.
 
-        With `rescue`, what the cell defines after a line that failed is defined all the same.
+        With `rescue`, what the cell defines after a line that failed is defined all the same. Without
+        `traceback`, its error is not among the outputs.
         """
         self.recorder.start()
-        self._answers = 0
+        self._answers, self._shows_traceback = 0, traceback
         sys.stdout, sys.stderr = self._streams  # whatever the last cell made of them
         try:
             result = self._execute(source)

@@ -65,15 +65,10 @@ UNSUPPORTED = "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"
 
 # Of fcntl: no F_SETOWN, F_SETSIG, F_NOTIFY, F_SETLEASE, which send signals, nor F_SETPIPE_SZ.
 FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1034)
-IOCTL = (
-    0x5401,
-    0x5413,
-    0x541B,
-    0x5421,
-    0x5450,
-    0x5451,
-)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
+# TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
+IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 PRCTL = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA: names for threads and memory
+SIGNALS = 65  # 0 asks whether a process is there
 CLONE_THREAD = 0x10000
 CLONE_NEW = 0x7E020080  # every namespace
 AF_UNIX, SOCK_STREAM, SOCK_KINDS = 1, 1, 0xF
@@ -82,6 +77,7 @@ ALLOW, KILL_PROCESS, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 NOT_EQUAL, EQUAL, MASKED = 1, 4, 7  # of scmp_compare
 BAD_ARCH = 2  # of scmp_filter_attr: what another architecture's calls do
 SET_NO_NEW_PRIVS, SET_SECCOMP, FILTER_MODE = 38, 22, 2
+SELF = 0x7A5C3E19  # stands in the filter for the child's own id, which no child can have: it is too large
 
 
 class _Compare(ctypes.Structure):
@@ -132,10 +128,11 @@ class _Filter:
             return file.read()
 
 
-def filters() -> bytes | None:
-    """The program that all children share; None where there is no libseccomp.
+def program() -> bytes | None:
+    """The filter that every child puts up, made once; None where there is no libseccomp.
 
-    It is made once and put up by each child: the kernel takes it in a fraction of a millisecond.
+    A child signals itself, and no other. Nor does it kill itself, so that a child that was killed is known
+    to have been killed by others.
     """
     lib = _library()
     if lib is None:
@@ -156,43 +153,28 @@ def filters() -> bytes | None:
     stream = (1, MASKED, SOCK_KINDS, SOCK_STREAM)
     made.rule(ALLOW, "socketpair", (0, EQUAL, AF_UNIX, 0), stream)
     made.rule(ALLOW, "prlimit64", (0, EQUAL, 0, 0))
-    for name in ("kill", "tgkill"):  # whom, the filter of one child says
-        made.rule(ALLOW, name)
+    for name, which in (("kill", 1), ("tgkill", 2)):
+        for number in {*range(SIGNALS)} - {signal.SIGKILL}:  # the kernel looks at the lower half of a number
+            made.rule(ALLOW, name, (0, EQUAL, SELF, 0), (which, EQUAL, number, 0))
+        made.rule(_denied(errno.EPERM), name, (0, NOT_EQUAL, SELF, 0))
+        made.rule(_denied(errno.EPERM), name, (which, EQUAL, signal.SIGKILL, 0))
     return made.program()
 
 
-def filter_of(process: int) -> bytes | None:
-    """The program of one child: it signals itself, and no other.
-
-    Nor does it kill itself, so that a child that was killed is known to have been killed by others.
-    """
-    lib = _library()
-    if lib is None:
-        return None
-    made = _Filter(lib, ALLOW)
-    for name, signal_argument in (("kill", 1), ("tgkill", 2)):
-        made.rule(_denied(errno.EPERM), name, (0, NOT_EQUAL, process, 0))
-        made.rule(_denied(errno.EPERM), name, (signal_argument, EQUAL, signal.SIGKILL, 0))
-    return made.program()
-
-
-def put_up(*programs: bytes | None) -> bool:
-    """Puts filters on this process, for good; returns whether they hold.
-
-    Where one does not go up after another did, the process may not go on half confined: it raises OSError.
-    """
-    if not sys.platform.startswith("linux") or any(program is None for program in programs):
+def put_up(filter_: bytes | None) -> bool:
+    """Puts the filter on this process, for good; returns whether it holds."""
+    if not sys.platform.startswith("linux") or filter_ is None:
         return False
+    own = filter_.replace(_operand(SELF), _operand(os.getpid()))
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    for number, program in enumerate(programs):
-        assert program is not None
-        compiled = _Program(len(program) // 8, program)
-        if libc.prctl(SET_SECCOMP, FILTER_MODE, ctypes.byref(compiled), 0, 0) != 0:
-            if number == 0:
-                return False
-            raise OSError(ctypes.get_errno(), "a seccomp filter did not go up")
-    return True
+    compiled = _Program(len(own) // 8, own)
+    return int(libc.prctl(SET_SECCOMP, FILTER_MODE, ctypes.byref(compiled), 0, 0)) == 0
+
+
+def _operand(number: int) -> bytes:
+    """A number as the kernel's instructions have it."""
+    return number.to_bytes(4, sys.byteorder)
 
 
 def _denied(number: int) -> int:
