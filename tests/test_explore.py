@@ -8,6 +8,7 @@ import re
 import sys
 from base64 import b64decode
 from functools import cache
+from random import Random
 from xml.etree import ElementTree
 
 import numpy as np
@@ -169,6 +170,29 @@ def test_an_engine_s_graph_shows_its_gradients_and_leaves_them_alone():
     }
     for name, value in names.items():
         assert shown[name] == f"grad {value.grad:.4g}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_edge_of_an_engine_s_graph_passes_behind_a_node(seed):
+    """Random graphs: points along every arrow lie in no node but the two that it joins."""
+    random = Random(seed)
+    values = [Value(float(number)) for number in range(3)]
+    for _ in range(9):
+        a, b = random.choices(values, k=2)
+        values.append(random.choice([a + b, a * b, a.tanh()]))
+    root = ElementTree.fromstring(explore("03-value-engine").graph(values[-1]).picture)
+    boxes = [
+        [float(part.get(name)) for name in ("x", "y", "width", "height")]
+        for part in root.iter("{http://www.w3.org/2000/svg}rect")
+    ]
+    lines = [part.get("d") for part in root.iter("{http://www.w3.org/2000/svg}path") if part.get("stroke")]
+    assert lines
+    for line in lines:
+        points = [tuple(map(float, point.split())) for point in re.split("[ML]", line)[1:]]
+        for (x1, y1), (x2, y2) in itertools.pairwise(points):
+            for share in np.linspace(0, 1, 60):
+                x, y = x1 + share * (x2 - x1), y1 + share * (y2 - y1)
+                assert not any(a < x < a + width and b < y < b + height for a, b, width, height in boxes)
 
 
 def test_a_graph_that_is_too_large_gets_a_sentence(capsys):

@@ -52,7 +52,7 @@ def tangent():
             "first.cy": f"{box.y(f(X)):.1f}",
             "second.cx": f"{box.x(X + h):.1f}",
             "second.cy": f"{box.y(f(X + h)):.1f}",
-            "slope.text": f"h = {h:.2g}   slope {slope:.5f}",
+            "slope.text": f"h = {h:.2g}: slope {slope:.5f}",
             "say": sentence(function, h),
         }
 

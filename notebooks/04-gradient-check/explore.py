@@ -57,7 +57,7 @@ def step_size():
             tag("circle", id="point", r=6, fill=ORANGE),
         ),
         label(95, 262, "dotted: rounding"),
-        label(640, 262, "dashed: the series cut short", text_anchor="end"),
+        label(650, 222, "dashed: the series cut short", text_anchor="end"),
         label(365, 60, id="error", text_anchor="middle", font_size=15),
     )
 

@@ -100,7 +100,7 @@ def training():
 
     return Exploration(
         "Play through the training, rate 0.05",
-        [choice("gradients", "gradients are", CLEARING), slider("step", "step", range(STEPS + 1), 0, "{:d}")],
+        [choice("gradients", "gradients", CLEARING), slider("step", "step", range(STEPS + 1), 0, "{:d}")],
         picture,
         show,
         play="step",

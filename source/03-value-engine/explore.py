@@ -1,5 +1,7 @@
 """The picture of any Value's graph, and of its backward pass, one node at a time."""
 
+import math
+
 from explorable import BLUE, ORANGE, Exploration, edge, node, slider, svg
 
 MOST = 30  # nodes that a picture has room for
@@ -20,12 +22,21 @@ def in_order(output):
     return order
 
 
-def columns(order):
-    """For each node, how many steps it is away from the farthest input: its column, from 0."""
-    column = {}
-    for value in order:
-        column[id(value)] = 1 + max((column[id(parent)] for parent in value.parents), default=-1)
-    return column
+def numbered_edges(order):
+    """Pairs of positions in `order`: a parent's, and that of what was computed from it."""
+    number = {id(value): position for position, value in enumerate(order)}
+    return sorted({(number[id(one)], end) for end, value in enumerate(order) for one in value.parents})
+
+
+def columns(order, edges):
+    """Each node's column: after all its parents; an input's is the one before its first use."""
+    column, use = [0] * len(order), {}
+    for start, end in sorted(edges, key=lambda pair: pair[1]):
+        column[end] = max(column[end], column[start] + 1)
+    for start, end in edges:
+        if not order[start].parents:
+            use[start] = min(use.get(start, column[end]), column[end])
+    return [use[number] - 1 if number in use else one for number, one in enumerate(column)]
 
 
 def backward_steps(order):
@@ -48,20 +59,32 @@ def backward_steps(order):
     return seen
 
 
-def places(order):
-    """Where each node stands: inputs on the left, the output on the right."""
-    column = columns(order)
-    filled = {}
-    where = []
-    for value in order:
-        number = column[id(value)]
-        filled.setdefault(number, []).append(value)
-        where.append((number, len(filled[number]) - 1))
-    most = max(map(len, filled.values()))
-    return [
-        (MARGIN + COLUMN * number, 40 + ROW * (row + (most - len(filled[number])) / 2))
-        for number, row in where
-    ]
+def places(order, edges):
+    """Where each node stands, the output on the right; and where each edge passes columns between its ends.
+
+    What stands in a column, nodes and passing edges, is sorted by the heights of what it comes from.
+    """
+    column = columns(order, edges)
+    standing = [[] for _ in range(max(column) + 1)]
+    for number, one in enumerate(column):
+        standing[one].append(number)
+    for start, end in edges:
+        for between in range(column[start] + 1, column[end]):
+            standing[between].append((start, end))
+    most, at = max(map(len, standing)), {}
+
+    def origin(number, one):
+        """The mean height of what leads to `one`, in the column before; where nothing does, the bottom."""
+        into = [one] if isinstance(one, tuple) else [pair for pair in edges if pair[1] == one]
+        before = [start if column[start] == number - 1 else (start, end) for start, end in into]
+        heights = [at[number - 1, it][1] for it in before]
+        return sum(heights) / len(heights) if heights else math.inf
+
+    for number, ones in enumerate(standing):
+        for row, one in enumerate(sorted(ones, key=lambda one: origin(number, one))):
+            at[number, one] = MARGIN + COLUMN * number, 40 + ROW * (row + (most - len(ones)) / 2)
+    where = [at[one, number] for number, one in enumerate(column)]
+    return where, {(a, b): [at[n, (a, b)] for n in range(column[a] + 1, column[b])] for a, b in edges}
 
 
 def graph(output, **names):
@@ -71,13 +94,12 @@ def graph(output, **names):
         print(f"This graph has {len(order)} nodes; a picture has room for {MOST}. Try a smaller expression.")
         return None
     called = {id(value): name for name, value in names.items()}
-    where, steps = places(order), backward_steps(order)
-    number = {id(value): position for position, value in enumerate(order)}
-    edges = sorted({(number[id(one)], end) for end, value in enumerate(order) for one in value.parents})
+    edges, steps = numbered_edges(order), backward_steps(order)
+    where, bends = places(order, edges)
     picture = svg(
         max(x for x, _ in where) + MARGIN,
-        max(y for _, y in where) + 40,
-        *(edge(where[start], where[end], f"e{start}to{end}") for start, end in edges),
+        max(y for line in [where, *bends.values()] for _, y in line) + 40,
+        *(edge(where[a], where[b], f"e{a}to{b}", bends[a, b]) for a, b in edges),
         *(node(*place, f"n{position}") for position, place in enumerate(where)),
     )
     titles = [title(value, called) for value in order]

@@ -150,13 +150,15 @@ def node(x, y, name, width=96):
     )
 
 
-def edge(start, end, name, width=96):
-    """An arrow between two nodes' places, and a text on it (id NAME)."""
+def edge(start, end, name, bends=(), width=96):
+    """An arrow between two nodes' places, past others at the places `bends`, and a text on it (id NAME)."""
     (x1, y1), (x2, y2) = (start[0] + width / 2, start[1]), (end[0] - width / 2, end[1])
+    past = [(x + side * width / 2, y) for x, y in bends for side in (-1, 1)]
+    line = curve([(x1, y1), *past, (x2 - 8, y2)])
     middle, height = (x1 + x2) / 2, (y1 + y2) / 2 - 6
     head = f"M{x2:.1f} {y2:.1f}l-9 -4v8z"
     return (
-        tag("path", d=f"M{x1:.1f} {y1:.1f}L{x2 - 8:.1f} {y2:.1f}", stroke=FAINT, stroke_width=1.5)
+        tag("path", d=line, fill="none", stroke=FAINT, stroke_width=1.5)
         + tag("path", d=head, fill=FAINT)
         + label(f"{middle:.1f}", f"{height:.1f}", id=name, text_anchor="middle", font_size=12)
     )
