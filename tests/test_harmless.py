@@ -9,7 +9,7 @@ from nbconvert.exporters import HTMLExporter
 from test_marking import FIRST, WRITTEN, submission
 
 from autograder.feedback import Graded, page
-from autograder.harmless import harmless, without_tags
+from autograder.harmless import harmless, inactive
 from autograder.marking import carry_out
 
 HTML = {
@@ -32,6 +32,21 @@ HTML = {
     "comment": "<!-- --><script>BREACH</script>",
     "mathematics": "<math><mtext><style><img src=x onerror=BREACH></style></mtext></math>",
 }
+LINKS = {
+    "link": "[x](javascript:BREACH)",
+    "link in angles": "[x](<javascript:BREACH>)",
+    "link with entities": "[x](&#106;avascript:BREACH)",
+    "link by a number": "[x][1]\n\n[1]: javascript:BREACH",
+    "link by its text": "[x]\n\n[x]: javascript:BREACH",
+    "picture": "![x](http://127.0.0.1/BREACH.png)",
+    "picture by a number": "![x][2]\n\n[2]: http://127.0.0.1/BREACH.png",
+    "picture in a link": "[![x](http://127.0.0.1/BREACH.png)](javascript:BREACH)",
+}
+MATHEMATICS = (
+    r"\href{javascript:BREACH}{x}",
+    r"\style{background: url(//BREACH)}{x}",
+    r"\mmlToken{mi}[href='javascript:BREACH']{x}",
+)
 WAYS = {
     "displayed": "from IPython.display import HTML, display\ndisplay(HTML({html!r}))",
     "as the result": "from IPython.display import HTML\nHTML({html!r})",
@@ -133,14 +148,73 @@ def test_nothing_written_runs():
         assert Active(shown).found == []
 
 
+def test_no_link_written_or_displayed_runs():
+    def write(notebook):
+        for text in LINKS.values():
+            notebook["cells"].append({"cell_type": "markdown", "source": text, "metadata": {}})
+            notebook["cells"].append(code_cell(f"display({{'text/markdown': {text!r}}}, raw=True)"))
+        about = {"image/png": {"filenames": {"image/png": "http://127.0.0.1/BREACH.png"}}}
+        about |= {"filenames": {"image/png": "http://127.0.0.1/BREACH.png"}}
+        notebook["cells"].append(code_cell(f"display({{'image/png': 'AA=='}}, {about}, raw=True)"))
+
+    result = carry_out(submission(WRITTEN, write))
+    assert "BREACH" in result.notebook.decode()
+    for shown in pages(WRITTEN, result):
+        assert Active(shown).found == []
+
+
+def test_the_links_would_work():
+    """As for the other attacks: without anything done, each is a link or a picture in the page."""
+    for text in LINKS.values():
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+        shown = HTMLExporter(template_name="classic").from_notebook_node(notebook)[0]
+        assert Active(shown).found, text
+
+
+def test_no_mathematics_does_more_than_show():
+    for text in MATHEMATICS:
+        for kept in (inactive(f"${text}$"), harmless({"text/latex": text})["text/latex"]):
+            assert not re.search(r"\\(href|style|mmlToken)", kept)
+            assert kept.replace("\u200b", "").strip("$") == text
+
+
+def test_a_picture_that_is_attached_stays_and_nothing_else_that_is():
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    attached = {
+        "a.png": {"image/png": pixel},
+        "b.html": {"text/html": "BREACH"},
+        "c.png": {"image/png": '"onerror=BREACH'},
+    }
+
+    def write(notebook):
+        text = "".join(f"![x](attachment:{name})" for name in attached)
+        cell = {"cell_type": "markdown", "source": text, "metadata": {}, "attachments": attached}
+        notebook["cells"].append(cell)
+
+    result = carry_out(submission(WRITTEN, write))
+    cell = json.loads(result.notebook)["cells"][-1]
+    assert cell["attachments"] == {"a.png": {"image/png": pixel}}
+    for shown in pages(WRITTEN, result):
+        assert f'src="data:image/png;base64,{pixel}"' in shown
+        assert "BREACH" not in shown
+
+
 def test_what_is_harmless_stays():
     table = '<table class="t"><thead><tr><th>a</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
     picture = '<img src="data:image/svg+xml;base64,AAAA" alt="a bowl">'
     link = '<a href="https://example.org/">more</a>'
     for html in (table, picture, link):
         assert harmless({"text/html": html, "text/plain": "x"}) == {"text/html": html, "text/plain": "x"}
-    for text in ("a < b", "$x<0$ or 1 <2", "x <= y", "2<3"):
-        assert without_tags(text) == text
+    for text in (
+        "a < b",
+        "$x<0$ or 1 <2",
+        "x <= y",
+        "2<3",
+        r"$\frac{a}{b}$ [1] (x)",
+    ):
+        assert inactive(text) == text
+    assert harmless({"application/javascript": "BREACH"}) == {"text/plain": "(not shown here)"}
+    assert inactive("![x](attachment:a.png)", ["a.png"]) == "![x](attachment:a.png)"
     given = json.loads(carry_out(submission(WRITTEN)).notebook)
     released = json.loads(submission(WRITTEN).master.released)
     sources = {cell["id"]: cell["source"] for cell in released["cells"] if cell["cell_type"] == "markdown"}
