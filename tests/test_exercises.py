@@ -145,6 +145,13 @@ def test_a_function_that_does_nothing_earns_nothing(notebook, exercise):
     assert verdict(notebook, exercise, nothing).score == 0
 
 
+@every_function
+@pytest.mark.parametrize("value", ["[]", "{}", "0", "1.0", "''", "['a']"])
+def test_a_function_that_returns_the_same_whatever_it_is_given_earns_nothing(notebook, exercise, value):
+    code = "\n".join(f"def {name}(*_, **__):\n    return {value}" for name in exercise.names)
+    assert verdict(notebook, exercise, code).score == 0
+
+
 @every_exercise
 def test_an_untouched_stub_earns_nothing_and_is_told_so(notebook, exercise):
     if exercise.asks == "function":

@@ -465,6 +465,17 @@ def gradient_error(f, values, h=1e-6):
 
 
 SOUND = ("+", -1, 1, 1, 1, 1)
+# Sound as well, though nobody could read it off them: a fault of an operand that the operation has not, or of
+# a local derivative that is 1. An answer that looks into the rules instead of at gradients is wrong about them.
+DISGUISED = (
+    ("+", -1, 1, 1, 0, 1),
+    ("-", 0, 1, 1, 0, 1),
+    ("**", 1, 1, 0.5, 1, 1),
+    ("exp", 1, 0, 1, 1, 1),
+    ("log", 1, 1, -1, 1, 1),
+    ("tanh", 1, 1, 1, 1, 0),
+    ("relu", 1, 1, 2, 1, 1),
+)
 OPERATIONS = ("+", "-", "*", "**", "exp", "log", "tanh", "relu")
 LOCAL = "the verdict on engines with a wrong local derivative"
 REUSE = "the verdict on engines that lose or double a use"
@@ -488,6 +499,8 @@ TREES = (
 def _fault(rule: list[Any]) -> str:
     """What is wrong with an engine built by `rule`, in words; nothing where it is sound."""
     operation, operand, keep, scale, local, upstream = rule
+    if tuple(rule) in DISGUISED:
+        return ""
     if operation == "walk":
         return "backward visits a node once for each of its uses"
     if keep == 0:
@@ -527,7 +540,8 @@ def _draw_suspects(random: Random) -> Iterator[Case]:
     ]
     for about, rules in ((LOCAL, local), (REUSE, reuse), (UPSTREAM, upstream)):
         names = random.sample(TREES, len(rules) + 1)
-        engines = [[name, list(rule)] for name, rule in zip(names, [*rules, SOUND], strict=True)]
+        sound = random.choice(DISGUISED)
+        engines = [[name, list(rule)] for name, rule in zip(names, [*rules, sound], strict=True)]
         yield {"about": about, "engines": random.sample(engines, len(engines))}
 
 

@@ -1463,7 +1463,7 @@ def _order_of(case: Case, part: str, value: Any) -> Any:
     edges = [(name, parent) for name, parents in case["nodes"].items() for parent in parents]
     judged = [(name, parent) for name, parent in edges if name in first and parent in first]
     if _feeding(case) and not judged:
-        return value
+        return "nothing in an order"  # which no right answer reads as
     return sorted([name, parent] for name, parent in judged if first[name] <= first[parent])
 
 
