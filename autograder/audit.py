@@ -216,10 +216,12 @@ class _Bench:
         """Whether `code` has all points on the inputs of `seed`; one that never ends has not."""
         cases = self._exercise.cases(seed)
         try:
-            self._child.ask(MUTANT_SECONDS, do="answer", source=code)
+            about = {"to": self._exercise.id, "names": []}
+            self._child.ask(MUTANT_SECONDS, do="answer", source=code, **about)
             self._child.ask(MUTANT_SECONDS, do="run", source=self._exercise.attach)
             name = observer_name(self._exercise)
-            seen = self._child.ask(MUTANT_SECONDS, do="observe", name=name, cases=cases, names=[])
+            seen = self._child.ask(MUTANT_SECONDS, do="observe", name=name, cases=cases, **about)
+            self._child.ask(MUTANT_SECONDS, do="put", source="", instead=self._exercise.id)
         except Lost:
             self._child = self._start()
             return False

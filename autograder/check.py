@@ -1,16 +1,16 @@
 """Judges notebooks that stand alone, for a learner: no gradebook, no instructor."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbformat import NotebookNode
 
 from .course import ASSIGNMENTS, Assignment, Course, CourseError, laid_beside
 from .exercise import Notebook, Verdict
 from .exercises import declared
-from .grade import grade
+from .grade import OWN, grade
+from .marking import plain_cells
 from .submission import repair
 
 SEED = "learner"  # everybody's inputs are the same here: there is nothing to win by knowing them
@@ -82,22 +82,17 @@ def check(course: Course, path: Path) -> Checked:
         raise CourseError(f"{path} cannot be read: {error.strerror}") from None
     assignment = _assignment_of(path, data)
     notebook = declared(assignment)
-    mended = repair(data, _released(course, assignment), _names(notebook))
+    released = nbformat.reads(course.read_released(assignment).decode(), as_version=4)
+    mended = repair(data, released, _names(notebook))
     if mended.reason:
         return Checked(path, assignment, {}, mended.notes, readable=False)
-    graded = grade(mended.notebook, notebook, SEED, laid_beside(assignment, drawn=False))
+    terms = replace(OWN, given=tuple(plain_cells(released).values()))
+    graded = grade(mended.notebook, notebook, SEED, laid_beside(assignment, drawn=False), terms)
     return Checked(path, assignment, graded.verdicts, mended.notes, readable=True)
 
 
 def _names(notebook: Notebook) -> dict[str, tuple[str, ...]]:
     return {exercise.id: exercise.names for exercise in notebook.exercises}
-
-
-def _released(course: Course, assignment: Assignment) -> NotebookNode:
-    path = course.released(assignment)
-    if not path.is_file():
-        raise CourseError(f"{path} is missing: run 'autograder build {assignment.name}' first")
-    return nbformat.read(path, as_version=4)
 
 
 def _assignment_of(path: Path, data: bytes) -> Assignment:

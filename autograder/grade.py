@@ -5,7 +5,7 @@ exercise that failed has its reference put in its place, so that it costs nothin
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -36,12 +36,14 @@ class Terms:
     """How notebooks are run.
 
     `seconds` is what each cell and each observation may take; `figures` has all figures drawn; where
-    `confined` is asked for, nothing runs on a machine that lacks a layer of isolation.
+    `confined` is asked for, nothing runs on a machine that lacks a layer of isolation. Cells whose source
+    is among those `given` run however long the others without points took.
     """
 
     seconds: float = SECONDS
     figures: bool = False
     confined: bool = True
+    given: Collection[str] = ()
 
 
 OWN = Terms(confined=False)  # for work that is one's own
@@ -83,7 +85,7 @@ def grade(
                 test = tests[f"{exercise.id}-test"]
                 verdicts[exercise.id] = _exercise(run, exercise, cell, test)
             elif cell.cell_type == "code" and _grade_id(cell).removesuffix("-test") not in exercises:
-                _plain_cell(run, cell)
+                _plain_cell(run, cell, cell.source in terms.given)
         return Graded(notebook, verdicts, run.layers)
 
 
@@ -110,19 +112,20 @@ def _grade_id(cell: NotebookNode) -> str:
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
-def _plain_cell(run: "_Run", cell: NotebookNode) -> None:
+def _plain_cell(run: "_Run", cell: NotebookNode, given: bool) -> None:
     """A cell without points; what it does to the process costs nobody anything."""
-    if run.plain_left <= 0:
+    if run.plain_left <= 0 and not given:
         why = f"the cells without points before it took {PLAIN_SECONDS:g} seconds, all that they have"
         cell.outputs = [_error("Ended", f"This cell was left out: {why}.")]
         return
     begun = time.monotonic()
     try:
-        cell.outputs = run.outputs(run.ask("run", source=cell.source))
+        cell.outputs = run.outputs(run.run("run", source=cell.source))
     except Lost as lost:
         run.restart()
         cell.outputs = [_error("Ended", f"This cell was left out: {lost}.")]
-    run.plain_left -= time.monotonic() - begun
+    if not given:
+        run.plain_left -= time.monotonic() - begun
 
 
 def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: NotebookNode) -> Verdict:
@@ -142,7 +145,7 @@ def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: Not
                 break
     run.judged.append(exercise)
     if not verdict.right:
-        run.put(exercise.reference)
+        run.put(exercise.reference, exercise)
         run.put(exercise.attach)
     test.outputs = _test_outputs(shown, verdict)
     test.metadata["autograder"] = asdict(verdict)
@@ -154,11 +157,13 @@ def _judged(
 ) -> tuple[Verdict, list[NotebookNode]]:
     """The verdict on an answer, and what its visible test showed; raises Lost where the child is."""
     cases = exercise.cases(run.seed)
-    answer = run.ask("answer", source=solution.source)
+    answer = run.run("answer", to=exercise.id, source=solution.source)
     solution.outputs = run.outputs(answer)
-    visible = run.ask("test", source=test.source.split(HIDDEN)[0])
+    visible = run.run("test", source=test.source.split(HIDDEN)[0])
     shown = run.outputs(visible)
-    reply = run.ask("observe", name=observer_name(exercise), cases=cases, names=exercise.names)
+    about = {"to": exercise.id, "names": exercise.names}
+    reply = run.ask("observe", name=observer_name(exercise), cases=cases, **about)
+    run.steps.append({"do": "settle", **about})
     seen = _checked(reply.get("observations"), cases)
     verdict = judge(run.declarations, exercise, cases, seen, answer["error"])
     return _with_visible(verdict, visible["error"]), shown
@@ -195,10 +200,10 @@ def _with_visible(verdict: Verdict, error: Any) -> Verdict:
     return replace(verdict, message="\n".join(lines[:MESSAGE_LINES]))
 
 
-def _outputs(outputs: Any) -> list[NotebookNode]:
+def _outputs(outputs: list[Any]) -> list[NotebookNode]:
     """The child's outputs as a notebook's; what has not their form is left out."""
     kept, lines = [], LINES
-    for output in outputs[:OUTPUTS] if isinstance(outputs, list) else []:
+    for output in outputs[:OUTPUTS]:
         try:
             one = _well_formed(output)
         except Exception:  # nbformat's validation has several errors; a forged output has no rights
@@ -274,10 +279,20 @@ class _Run:
         return Child(self._files, self._figures)
 
     def ask(self, do: str, **fields: Any) -> dict[str, Any]:
-        """One request to the child, remembered for a replay; of one that looks, what it leaves."""
+        """One request to the child, remembered for a replay unless it only looks."""
         request = {"do": do, **fields}
         reply = self._child.ask(self._seconds, **request)
-        self.steps.append({"do": "settle", "names": fields["names"]} if do == "observe" else request)
+        if do != "observe":
+            self.steps.append(request)
+        return reply
+
+    def run(self, do: str, **fields: Any) -> dict[str, Any]:
+        """One request that runs a cell; raises Lost for a reply that no shell sends."""
+        reply = self.ask(do, **fields)
+        error = reply.get("error", "")
+        if not isinstance(reply.get("outputs"), list) or not (error is None or _is_described(error)):
+            self.steps.pop()
+            raise Lost("it meddled with the grading")
         return reply
 
     def outputs(self, reply: Mapping[str, Any]) -> list[NotebookNode]:
@@ -288,14 +303,14 @@ class _Run:
             return found
         return [new_output("stream", text="(left out: the notebook's outputs are too large)\n")]
 
-    def put(self, code: str) -> None:
+    def put(self, code: str, instead: Exercise | None = None) -> None:
         """Runs code of the course, in the place of an answer that has had its verdict.
 
         Where that does not go after what the student has run, it goes on after the references alone.
         """
         for _ in range(ATTEMPTS):
             try:
-                self.ask("put", source=code)
+                self.ask("put", source=code, instead=instead and instead.id)
                 return
             except Lost:
                 self.restart()
@@ -303,9 +318,10 @@ class _Run:
         self.restart()
 
     def restart(self) -> None:
-        """A new child, brought to where the lost one was; a step that it dies of is left out.
+        """A new child, brought to where the lost one was.
 
-        Where that takes too long, all that the student ran is, and it goes on after the references.
+        A step that it dies of is left out, an answer's place is taken by the reference. Where that takes too
+        long, all that the student ran is left out, and it goes on after the references.
         """
         while not self._is_replayed():
             if self._replay_left <= 0:
@@ -321,13 +337,23 @@ class _Run:
             try:
                 self._child.ask(self._seconds, **request)
             except Lost:
-                del self.steps[number]
+                self.steps[number : number + 1] = self._in_place_of(request)
                 return False
             finally:
                 self._replay_left -= time.monotonic() - begun
         return True
 
+    def _in_place_of(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """What stands for a step that has been left out."""
+        is_answer = request["do"] == "answer"
+        return _reference_steps(self.declarations.exercise(request["to"])) if is_answer else []
+
     def _course_steps(self) -> list[dict[str, Any]]:
         """What the notebook gives, and a reference in the place of every answer so far."""
-        answers = [code for one in self.judged for code in (one.reference, one.attach)]
-        return [{"do": "put", "source": code} for code in (self.declarations.given, *answers)]
+        answers = [step for one in self.judged for step in _reference_steps(one)]
+        return [{"do": "put", "source": self.declarations.given}, *answers]
+
+
+def _reference_steps(exercise: Exercise) -> list[dict[str, Any]]:
+    """An exercise's reference, put to use."""
+    return [{"do": "put", "source": code} for code in (exercise.reference, exercise.attach)]

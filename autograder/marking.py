@@ -7,7 +7,7 @@ in this process, in a pool of processes and on another machine.
 import copy
 import gc
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -149,9 +149,11 @@ def mark(notebook: NotebookNode, assignment: Assignment, released: bytes, seed: 
     is as it was released, behind answers that are right or replaced, is the same for all.
     """
     declarations = declared(assignment)
-    read = bool(declarations.written)
-    drawn = terms.figures or (read and _plain_cells(notebook) != _plain_cells(_parsed(released)))
-    graded = grade(notebook, declarations, seed, laid_beside(assignment, drawn), terms)
+    read, given = bool(declarations.written), plain_cells(_parsed(released))
+    drawn = terms.figures or (read and plain_cells(notebook) != given)
+    graded = grade(
+        notebook, declarations, seed, laid_beside(assignment, drawn), replace(terms, given=given.values())
+    )
     make_harmless(notebook, _parsed(released))
     if read and not drawn:
         pictures = _pictures(assignment.name, released)
@@ -166,7 +168,7 @@ def _parsed(released: bytes) -> NotebookNode:
     return nbformat.reads(released.decode(), as_version=4)
 
 
-def _plain_cells(notebook: NotebookNode) -> dict[str, str]:
+def plain_cells(notebook: NotebookNode) -> dict[str, str]:
     """The sources of the code cells that are no answers and no tests, by cell id."""
     return {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code" and _is_plain(cell)}
 
@@ -182,7 +184,7 @@ def _pictures(name: str, released: bytes) -> dict[str, list[NotebookNode]]:
     assignment = course.assignment(name)
     notebook = nbformat.reads(released.decode(), as_version=4)
     grade(notebook, declared(assignment), "pictures", laid_beside(assignment, drawn=True))  # our own code
-    plain = _plain_cells(notebook)
+    plain = plain_cells(notebook)
     return {cell.id: cell.outputs for cell in notebook.cells if cell.id in plain and _is_drawn(cell)}
 
 

@@ -117,6 +117,7 @@ BOUNDS = {
     "its folder filled with small files": "n = 0\ntry:\n    while True: open(f'{n}', 'w').close(); n += 1\nexcept OSError: pass\nif n > 5000: breach(n)",
     "a file with a hole": "fails(os.truncate, open('x', 'w').name, 1 << 40)\nfails(os.posix_fallocate, os.open('x', os.O_RDWR), 0, 1 << 30)",
     "descriptors without bound": "a = []\ntry:\n    while True: a += os.pipe()\nexcept OSError: pass\nif len(a) > 300: breach(len(a))\nfor one in a: os.close(one)",
+    "limits lowered": "import resource\nfails(resource.setrlimit, resource.RLIMIT_CPU, (1, 1))\nfails(resource.prlimit, 0, resource.RLIMIT_CPU, (1, 1))",
     "limits raised": "import resource\nfor kind in range(16):\n    if resource.getrlimit(kind)[1] != -1: fails(resource.setrlimit, kind, (-1, -1))\nfails(resource.prlimit, os.getppid(), resource.RLIMIT_CPU)\nfails(os.nice, -5)",
     "locked memory": calls("mlockall 3", "mlock 4096 4096"),
     "a stack that overflows in C": "t = []\nfor _ in range(10 ** 5): t = [t]\nimport pickle\npickle.dumps(t)",

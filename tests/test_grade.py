@@ -297,12 +297,136 @@ def test_an_answer_that_a_replay_leaves_out_takes_nothing_back():
     """What a kept answer bound stays bound, though an answer after it ends without having begun."""
     with Child(FILES) as child:
         child.ask(10, do="run", source="kept = lost = 1")
-        child.ask(10, do="answer", source="kept = lost = 2")
-        for _ in range(2):
-            child.ask(10, do="settle", names=["kept"])
-        child.ask(10, do="settle", names=["another"])
+        child.ask(10, do="answer", to="first", source="kept = lost = 2")
+        child.ask(10, do="settle", to="first", names=["kept"])
+        child.ask(10, do="settle", to="second", names=["another"])
+        child.ask(10, do="put", source="pass", instead="second")
         (output,) = child.ask(10, do="run", source="kept, lost")["outputs"]
     assert output["data"]["text/plain"] == "(2, 1)"
+
+
+def engine_scores(**answers: str) -> dict[str, float]:
+    """The scores of the value engine's notebook with other answers in the place of some."""
+    one = assignment("03-value-engine")
+    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
+    references = {exercise.id: exercise.reference for exercise in declared(one).exercises}
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if name in references:
+            cell.source = answers.get(name.replace("-", "_"), references[name])
+    return scores(grade(notebook, declared(one), "a seed", laid_beside(one, drawn=False)))
+
+
+HELPED = """
+def node_of(data, parents, op, slopes=None):
+    out = Value(data, parents, op)
+    if slopes is not None:
+        def _backward():
+            for parent, slope in zip(parents, slopes):
+                parent.grad += slope * out.grad
+        out._backward = _backward
+    return out
+"""
+
+
+def test_a_helper_that_a_later_answer_extends_stays_extended():
+    """What an answer's functions look up is theirs, as in a kernel; `node_of` has two versions here."""
+    add = HELPED.replace("parent.grad += slope", "parent.grad += 1.0").replace(
+        "slopes=None", "slopes=(1.0, 1.0)"
+    )
+    multiply = HELPED.replace("slopes=None", "slopes=(1.0, 1.0), label=None")
+    seen = engine_scores(
+        value_add=f"{add}def add(self, other):\n    other = as_value(other)\n    return node_of(self.data + other.data, (self, other), '+')\n",
+        value_mul=f"{multiply}def multiply(self, other):\n    other = as_value(other)\n    return node_of(self.data * other.data, (self, other), '*', (other.data, self.data), label='product')\n",
+    )
+    full = {exercise.id: exercise.points for exercise in declared(assignment("03-value-engine")).exercises}
+    assert seen == full
+
+
+def test_of_a_wrong_answer_nothing_stays():
+    """Its helper of the same name as another answer's goes with it, though its functions look it up."""
+    add = HELPED.replace("slopes=None", "slopes=(1.0, 1.0)")
+    seen = engine_scores(
+        value_add=f"{add}def add(self, other):\n    other = as_value(other)\n    return node_of(self.data + other.data, (self, other), '+')\n",
+        value_mul="def node_of(*_):\n    return Value(0.0)\ndef multiply(self, other):\n    return node_of(self, other)\n",
+    )
+    full = {exercise.id: exercise.points for exercise in declared(assignment("03-value-engine")).exercises}
+    assert seen == {**full, "value-mul": 0.0}
+
+
+FORGED_REPLIES = {
+    "nothing": "{}",
+    "an error that is none": "{**right, 'error': 5}",
+    "an error without its form": "{**right, 'error': {'type': 'E'}}",
+    "outputs that are none": "{**right, 'outputs': 5}",
+    "a number without end": "{**right, 'outputs': [{'output_type': 'stream', 'name': 'stdout', 'text': 1e999}]}",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED_REPLIES.values(), ids=FORGED_REPLIES)
+def test_a_forged_reply_costs_no_more_than_what_it_replies_to(graded, forged):
+    """The shell forges what it says of the last answer; those before it have had their verdicts."""
+    code = f"get_ipython().real = get_ipython().run\ndef forge(*a, **k):\n    right = get_ipython().real(*a, **k)\n    return {forged}\nget_ipython().run = forge\n"
+    last = DECLARED.exercises[-1]
+    result = graded(**{last.id.replace("-", "_"): code + last.reference})
+    assert scores(result) == loses(last.id)
+    assert "meddled" in result.verdicts[last.id].message
+    nbformat.validate(result.notebook)
+
+
+@pytest.mark.parametrize("line", ["del math", "math.exp = lambda x: 3.0", "import numpy\nnumpy.exp = None"])
+def test_what_an_answer_takes_away_is_put_back(line):
+    one = declared(assignment("03-value-engine"))
+    seen = engine_scores(value_add=f"{one.exercise('value-add').reference}\n{line}\n")
+    assert seen == {exercise.id: exercise.points for exercise in one.exercises}
+
+
+def test_an_answer_that_deletes_what_it_needs_costs_itself_alone():
+    one = declared(assignment("03-value-engine"))
+    seen = engine_scores(value_add=f"{one.exercise('value-add').reference}\ndel as_value\n")
+    assert seen == {exercise.id: exercise.points for exercise in one.exercises} | {"value-add": 0.0}
+
+
+def test_an_answer_that_dies_in_a_replay_has_its_reference_in_its_place(monkeypatch):
+    ask, seen = Child.ask, []
+
+    def asked(self, seconds, **request):
+        seen.append(request["do"] == "answer" and request["to"])
+        if seen.count("value-add") > 1 and seen[-1] == "value-add":
+            self.close()
+            raise grading.Lost("it did not finish in time")
+        return ask(self, seconds, **request)
+
+    monkeypatch.setattr(Child, "ask", asked)
+    scored = engine_scores(value_tanh="import os\nos._exit(0)\n")
+    full = {one.id: one.points for one in declared(assignment("03-value-engine")).exercises}
+    assert scored == {**full, "value-tanh": 0.0}
+    assert seen.count("value-add") == 2
+
+
+READS_THE_RULES = """
+import builtins
+built, build = {}, build_engine
+def build_engine(Value, rule):
+    engine = build(Value, rule)
+    built[id(engine)] = rule
+    return engine
+"""
+
+
+def test_to_read_the_suspects_rules_is_not_to_check_them():
+    one = assignment("04-gradient-check")
+    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
+    references = {exercise.id: exercise.reference for exercise in declared(one).exercises}
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if name in references:
+            cell.source = references[name]
+        if name == "check-suspects":
+            cell.source = f"{READS_THE_RULES}def find_broken(engines):\n    rules = {{name: list(built[id(one)]) for name, one in engines.items() if id(one) in built}}\n    return [name for name, rule in rules.items() if rule[0] == 'walk' or rule[2:] != [1, 1, 1, 1]]\n"
+    for seed in "abc":
+        verdicts = grade(notebook, declared(one), seed, laid_beside(one, drawn=False)).verdicts
+        assert verdicts["check-suspects"].score == 0
 
 
 def test_a_failed_answer_is_replaced_for_what_follows(graded):

@@ -85,6 +85,25 @@ def test_what_is_as_it_was_released_has_no_response_and_no_points():
     assert result.unanswered == {exercise.id for exercise in declared(one).exercises} | written
 
 
+@pytest.mark.parametrize("name", ["04-gradient-check", "08-learning-rate"])
+def test_what_is_given_runs_however_long_scratch_cells_took(monkeypatch, name):
+    """Else right answers would lose the imports and the classes that the notebook gives."""
+    monkeypatch.setattr(grading, "PLAIN_SECONDS", 0.0)
+    one = assignment(name)
+
+    def scratch(notebook):
+        cell = nbformat.v4.new_code_cell("print('mine')")
+        notebook["cells"].insert(0, {key: value for key, value in cell.items() if key != "id"})
+
+    task = submission(one, scratch)
+    result = carry_out(task)
+    assert result.scores == carry_out(submission(one)).scores
+    assert sum(score or 0.0 for score in result.scores.values()) == declared(one).points - sum(
+        written.points for written in declared(one).written
+    )
+    assert "This cell was left out" in result.notebook.decode()
+
+
 def test_a_folder_without_a_notebook_has_a_result_with_its_reason():
     result = carry_out(Task("a student", master(FIRST), {}, "seed", UNCONFINED))
     assert set(result.scores.values()) == {0.0}

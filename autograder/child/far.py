@@ -3,11 +3,11 @@
 Requests and replies are JSON objects that carry the same `id`:
 
     {"do": "run", "source": ...}      -> {"outputs": [...], "error": {...} | null}
-    {"do": "answer", "source": ...}   -> the same; what it defines below an error counts, too
+    {"do": "answer", "to": ..., "source": ...}  -> the same; what it defines below an error counts, too
     {"do": "test", "source": ...}     -> the same; nobody looks at its traceback
-    {"do": "observe", "name": ..., "cases": [...], "names": [...]}  -> {"observations": [...]}
-    {"do": "put", "source": ...}      -> {}     runs code of the course, silently
-    {"do": "settle", "names": [...]}  -> {}     ends an answer, which keeps these names, as `observe` does
+    {"do": "observe", "to": ..., "name": ..., "cases": [...], "names": [...]}  -> {"observations": [...]}
+    {"do": "settle", "to": ..., "names": [...]}  -> {}  ends an answer, as `observe` does in the end
+    {"do": "put", "source": ..., "instead": ...}  -> {}  runs code of the course, instead of an answer perhaps
 
 Before the first, the files that lie beside the notebook come in, and whether figures are drawn or only
 named; the names of the layers go out.
@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 
 from ..observe.run import observations
@@ -174,8 +175,10 @@ class _Far:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._names: dict[str, Any] = {}
-        self._builtins: dict[str, Any] = {}
+        self._exercise = ""  # that the last answer was to
+        self._looked_up: set[str] = set()
+        self._names: dict[str, Any] = {}  # what names meant before it
+        self._modules: dict[ModuleType, dict[str, Any]] = {}  # and those of builtins and other modules
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         done: dict[str, Any] = self._shell.run(request["source"])
@@ -183,7 +186,10 @@ class _Far:
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Runs an answer, after it has noted what every name means."""
-        self._names, self._builtins = dict(self._shell.user_ns), dict(vars(builtins))
+        self._exercise, self._looked_up = request["to"], self._shell.looked_up(request["source"])
+        self._names = dict(self._shell.user_ns)
+        modules = [builtins, *(one for one in self._names.values() if type(one) is ModuleType)]
+        self._modules = {one: dict(vars(one)) for one in modules}
         done: dict[str, Any] = self._shell.run(request["source"], rescue=True)
         return done
 
@@ -197,18 +203,28 @@ class _Far:
         seen = [*observations(observer, self._shell.user_ns, request["cases"])]
         return {"observations": seen, **self.settle(request)}
 
+    def settle(self, request: dict[str, Any]) -> dict[str, Any]:
+        """An answer keeps its names, and those that its functions look up when they are called."""
+        return self._put_back(request["to"], {*request["names"], *self._looked_up})
+
     def put(self, request: dict[str, Any]) -> dict[str, Any]:
+        """In the place of an answer, of which nothing is kept."""
+        self._put_back(request.get("instead"), set())
         exec(compile(request["source"], "<course>", "exec"), self._shell.user_ns)
         return {}
 
-    def settle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """An answer keeps its own names; what else it bound anew means again what it meant."""
-        names = self._shell.user_ns
-        vars(builtins).update(self._builtins)
-        for name in set(names) - set(request["names"]):
-            if name in self._names:
-                names[name] = self._names[name]
-            elif name in self._builtins:
-                del names[name]
-        self._names, self._builtins = {}, {}  # this answer has ended: a replay may leave out the next one
+    def _put_back(self, exercise: str | None, kept: set[str]) -> dict[str, Any]:
+        """What else an answer bound anew means again what it meant.
+
+        Not where the last answer was to another exercise: a replay may have left out this one's.
+        """
+        if exercise == self._exercise:
+            names = self._shell.user_ns
+            for module, before in self._modules.items():
+                vars(module).update(before)
+            for name in {*names, *self._names} - kept:
+                if name in self._names:
+                    names[name] = self._names[name]
+                elif name in self._modules[builtins]:
+                    del names[name]
         return {}

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import queue
 import re
 import secrets
@@ -99,7 +100,7 @@ class Child:
         if not line.endswith(b"\n"):
             self._lose("it sent back more than any answer needs")
         try:
-            reply = json.loads(line, parse_constant=_refuse_constant, parse_int=_whole_number)
+            reply = json.loads(line, **NUMBERS)
             if SURROGATE.search(line):  # half a character, perhaps, which no file can hold
                 reply = json.loads(json.dumps(reply, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError):
@@ -121,6 +122,19 @@ def _whole_number(digits: str) -> int:
     if len(digits) > DIGITS:
         raise ValueError("a whole number without end")
     return int(digits)
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text} is no number that JSON has")
+    return number
+
+
+NUMBERS: dict[str, Any] = {
+    "parse_constant": _refuse_constant,
+    "parse_float": _finite,
+    "parse_int": _whole_number,
+}
 
 
 def _depth(value: Any) -> int:

@@ -6,6 +6,7 @@ import builtins
 import getpass
 import re
 import subprocess
+import symtable
 import sys
 import zlib
 from types import SimpleNamespace, TracebackType
@@ -252,6 +253,19 @@ class Shell(InteractiveShell):
             return {"transformed_cell": self.transform_cell(source), "preprocessing_exc_tuple": None}
         except Exception:
             return {"transformed_cell": source, "preprocessing_exc_tuple": sys.exc_info()}
+
+    def looked_up(self, source: str) -> set[str]:
+        """The global names that the functions of a cell look up, whenever they are called."""
+        try:
+            tables = [symtable.symtable(self.transform_cell(source), "<cell>", "exec")]
+        except (SyntaxError, ValueError, RecursionError):
+            return set()
+        found = set()
+        for table in tables:  # which grows
+            tables += table.get_children()
+            if table.get_type() == "function":
+                found |= {one.get_name() for one in table.get_symbols() if one.is_global()}
+        return found
 
     def _define_rest(self, source: str, error: BaseException) -> None:
         tree = ast.parse(self.transform_cell(source))

@@ -32,7 +32,7 @@ ALLOWED = """
     nanosleep clock_nanosleep clock_nanosleep_time64 clock_gettime clock_gettime64 clock_getres
     clock_getres_time64 gettimeofday time times
     getpid gettid getppid getpgrp getpgid getsid getuid geteuid getgid getegid getresuid getresgid getgroups
-    getuid32 geteuid32 getgid32 getegid32 getgroups32 getrusage getrlimit ugetrlimit setrlimit
+    getuid32 geteuid32 getgid32 getegid32 getgroups32 getrusage getrlimit ugetrlimit
     waitid wait4 getpriority sched_yield sched_getaffinity sched_getparam sched_getscheduler getcpu
     uname sysinfo getrandom exit exit_group
 """
@@ -46,7 +46,7 @@ DENIED = """
     ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp pidfd_open pidfd_getfd
     pidfd_send_signal tkill rt_sigqueueinfo rt_tgsigqueueinfo
     setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups setsid setpgid
-    capset personality
+    capset personality setrlimit
     init_module finit_module delete_module kexec_load kexec_file_load reboot bpf perf_event_open
     io_uring_setup io_uring_enter io_uring_register io_setup io_submit userfaultfd memfd_create memfd_secret
     keyctl add_key request_key
@@ -152,7 +152,8 @@ def program() -> bytes | None:
     made.rule(_denied(errno.EPERM), "clone", (0, MASKED, CLONE_THREAD, 0))  # clone3, unknown, leads here
     stream = (1, MASKED, SOCK_KINDS, SOCK_STREAM)
     made.rule(ALLOW, "socketpair", (0, EQUAL, AF_UNIX, 0), stream)
-    made.rule(ALLOW, "prlimit64", (0, EQUAL, 0, 0))
+    made.rule(ALLOW, "prlimit64", (0, EQUAL, 0, 0), (2, EQUAL, 0, 0))  # asks for its own limits, sets none
+    made.rule(_denied(errno.EPERM), "prlimit64", (2, NOT_EQUAL, 0, 0))
     for name, which in (("kill", 1), ("tgkill", 2)):
         for number in {*range(SIGNALS)} - {signal.SIGKILL}:  # the kernel looks at the lower half of a number
             made.rule(ALLOW, name, (0, EQUAL, SELF, 0), (which, EQUAL, number, 0))
