@@ -2,7 +2,7 @@
 
 import errno
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -64,7 +64,9 @@ class Progress:
         return (self.to_grade - self.done) / self.rate if self.done else float("inf")
 
 
-def waiting(course: Course, order: Order, done: set[Key]) -> tuple[list[tuple[Assignment, str]], int]:
+def waiting(
+    course: Course, order: Order, done: set[Key], strays: Collection[Key]
+) -> tuple[list[tuple[Assignment, str]], int]:
     """The submissions of `order` that wait, and how many are `done` already.
 
     As with nbgrader, one that was graded is graded again where a later one has been handed in. Raises
@@ -79,7 +81,7 @@ def waiting(course: Course, order: Order, done: set[Key]) -> tuple[list[tuple[As
                 skipped += 1
             else:
                 found.append((one, student))
-    if order.students != "*" and not found and not skipped:
+    if order.students != "*" and not (found or skipped or strays):
         raise CourseError(f"nobody called {order.students!r} has handed in any of these assignments")
     return found, skipped
 
@@ -119,8 +121,14 @@ class Classroom:
         self._ledger = _ledger(shelf, order) if order.regrade else None
         graded = set(self._ledger.changes) if self._ledger else book.graded()
         done = {key for key in graded if shelf.place(key).is_dir()} - shelf.unfinished()
-        self._waiting, skipped = waiting(course, order, done)
-        self.progress = Progress(len(self._waiting), skipped, order.regrade)
+        strays = {
+            (one.name, writable(student)): why
+            for one in order.assignments
+            for student, why in course.strays(one, order.students).items()
+        }
+        self._waiting, skipped = waiting(course, order, done, strays)
+        to_grade = len(self._waiting) + len(strays)
+        self.progress = Progress(to_grade, skipped, order.regrade, failed=strays)
         if self._ledger:
             self.progress.changes += [self._ledger.changes[key] for key in sorted(done)]
         self._beside: dict[str, list[tuple[Path, Path]]] = {}
@@ -150,11 +158,15 @@ class Classroom:
 
     def _tasks(self) -> Iterator[Task]:
         masters: Mapping[str, Master] = {
-            one.name: self._book.master(one, self._course.released(one).read_bytes())
+            one.name: self._book.master(one, self._course.read_released(one))
             for one in self._order.assignments
             if any(one is wanted for wanted, _ in self._waiting)
         }
         for one, student in self._waiting:
+            if writable(student) != student:
+                why = "the name of its folder is not in UTF-8: rename it"
+                self.progress.failed[one.name, writable(student)] = why
+                continue
             folder = self._folder((one.name, student))
             stamp = stamp_in(folder)  # first: what is handed in from now on is newer than what is graded
             try:

@@ -1,5 +1,6 @@
 """Where the course lies and what it consists of: folders, assignments, notebooks, points."""
 
+import json
 import os
 import re
 import secrets
@@ -95,6 +96,16 @@ class Course:
         """`one`'s notebook as students are given it."""
         return self.release / one.name / one.file
 
+    def read_released(self, one: Assignment) -> bytes:
+        """What is in that file; CourseError where it is missing, or no notebook."""
+        path = self.released(one)
+        try:
+            data = path.read_bytes()
+            json.loads(data)["cells"]
+        except (OSError, ValueError, LookupError, TypeError):
+            raise CourseError(f"{path} is missing or damaged: run 'autograder build' first") from None
+        return data
+
     def folder(self, step: str, name: str, student: str) -> Path:
         """A student's folder of the assignment `name` in `step`, such as submitted or autograded."""
         return self.root / step / student / name
@@ -106,19 +117,32 @@ class Course:
         """
         folders = (self.root / step).glob(f"*/{one.name}")
         students = sorted(folder.parent.name for folder in folders if folder.is_dir())
-        wanted = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
-        return [student for student in students if wanted.fullmatch(student)]
+        return [student for student in students if _matches(student, pattern)]
+
+    def strays(self, one: Assignment, pattern: str = "*") -> dict[str, str]:
+        """The students who match and have no folder of `one`, yet something that may be meant as it: why."""
+        found = {}
+        for student in sorted((self.root / "submitted").iterdir()):
+            if not student.is_dir() or not _matches(student.name, pattern):
+                continue
+            try:
+                names = os.listdir(student)
+            except OSError as error:
+                found[student.name] = f"the student's folder cannot be read: {error.strerror}"
+                continue
+            for name in names if not (student / one.name).is_dir() else ():
+                if _letters(name).startswith(_letters(one.name)):
+                    found[student.name] = f"{name} is no folder of that name: unpack or rename it"
+        return found
 
     def secret(self) -> str:
         """What makes this course's drawn inputs unforeseeable; made at the first call, then kept."""
         file = self.root / SECRET
         if not file.is_file():
             _make_secret(file)
-        secret = file.read_text(encoding="ascii").strip()
-        if len(secret) < 16:
-            raise CourseError(
-                f"{file} is empty or cut off: put it back from a copy, or delete it and regrade"
-            )
+        secret = file.read_text(encoding="ascii", errors="replace").strip()
+        if len(secret) < 16 or not secret.isascii():
+            raise CourseError(f"{file} is damaged: put it back from a copy, or delete it and regrade")
         return secret
 
     def seed(self, student: str) -> str:
@@ -128,6 +152,14 @@ class Course:
     def text(self, one: Assignment) -> Path:
         """The MyST text that `one`'s notebook is built from."""
         return self.notebooks / one.name / f"{one.notebook}.md"
+
+
+def _matches(student: str, pattern: str) -> bool:
+    return bool(re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), student, re.DOTALL))
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _make_secret(file: Path) -> None:

@@ -15,7 +15,7 @@ from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy import bindparam, insert, select, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from traitlets.config import Config
 
 from .course import Assignment, CourseError
@@ -74,8 +74,13 @@ class Book:
     def __init__(self, url: str, course_id: str, config: Config | None = None) -> None:
         try:
             self._gradebook = api.Gradebook(url, course_id)
-        except OperationalError as error:
-            raise CourseError(f"the gradebook cannot be opened: {_first_line(error)}") from error
+        except (SQLAlchemyError, ModuleNotFoundError) as error:
+            hint = (
+                "; a URL is wanted, such as sqlite:///gradebook.db"
+                if isinstance(error, ArgumentError)
+                else ""
+            )
+            raise CourseError(f"the gradebook cannot be opened: {_first_line(error)}{hint}") from error
         self._db = self._gradebook.db
         self._late = AssignLatePenalties(config=config or Config())
         self._late.init_plugin()
@@ -87,9 +92,17 @@ class Book:
     def __exit__(self, *_: object) -> None:
         self._gradebook.close()
 
+    def knows(self, one: Assignment) -> bool:
+        """Whether `one` has been entered, with its notebook."""
+        try:
+            self._gradebook.find_notebook(one.notebook, one.name)
+        except api.MissingEntry:
+            return False
+        return True
+
     def master(self, one: Assignment, released: bytes) -> Master:
-        """`one` as the gradebook knows it; CourseError where it does not."""
-        notebook = self._notebook(one)
+        """`one`, which the gradebook knows, with its cells as they were entered."""
+        notebook = self._gradebook.find_notebook(one.notebook, one.name)
         cells = {cell.name: (cell.source, cell.checksum) for cell in notebook.source_cells}
         return Master(one.name, released, cells, json.loads(notebook.kernelspec or "{}"))
 
@@ -167,13 +180,6 @@ class Book:
         except BaseException:
             self._db.rollback()
             raise
-
-    def _notebook(self, one: Assignment) -> Any:
-        try:
-            return self._gradebook.find_notebook(one.notebook, one.name)
-        except api.MissingEntry:
-            advice = f"run 'nbgrader generate_assignment {one.name}' first"
-            raise CourseError(f"the gradebook does not know {one.name}: {advice}") from None
 
     def _entry(self, name: str) -> _Entry:
         if name not in self._entries:

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from .classroom import BATCH, Order
-from .course import Assignment, Course, assignment
+from .course import Assignment, Course, CourseError, assignment
 from .feedback import Graded, page
 from .gradebook import Book
 from .shelf import Key, Shelf, other_files
@@ -43,6 +43,9 @@ def _graded(course: Course, book: Book, order: Order, failed: dict[Key, str]) ->
     unfinished = Shelf(course.root, "autograded").unfinished()
     for one in order.assignments:
         students = course.students_of("autograded", one, order.students)
+        if students and not book.knows(one):
+            advice = f"run 'autograder grade {one.name}' first"
+            raise CourseError(f"the gradebook does not know {one.name}: {advice}")
         stopped = {student for student in students if (one.name, student) in unfinished}
         for student in stopped:
             failed[one.name, student] = f"its grading was stopped: {AGAIN.format(one.name, student)}"

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from nbconvert.exporters import NotebookExporter
@@ -69,12 +70,29 @@ def generate_release(config_file: Path, root: Path, assignments: Iterable[Assign
     Raises CourseError with nbgrader's own complaint where it refuses a notebook.
     """
     for assignment in assignments:
-        converter, complaints = converter_of(GenerateAssignment, root, config_file, assignment)
-        try:
-            converter.start()
-        except Exception as error:
-            complaint = "; ".join(complaints) or str(error)
-            raise CourseError(f"nbgrader refuses {assignment.name}: {complaint}") from error
+        _start(*converter_of(GenerateAssignment, root, config_file, assignment), assignment)
+
+
+def enter(course: Course, assignment: Assignment, db_url: str) -> None:
+    """Enters an assignment into the gradebook as `nbgrader generate_assignment` does; release/ stays.
+
+    Raises CourseError where its source is missing, or nbgrader refuses it.
+    """
+    if not (course.source / assignment.name / assignment.file).is_file():
+        raise CourseError(f"{course.source / assignment.name} is missing: run 'autograder build' first")
+    config_file = course.root / "nbgrader_config.py"
+    converter, complaints = converter_of(GenerateAssignment, course.root, config_file, assignment)
+    with TemporaryDirectory() as folder:
+        converter.coursedir.db_url, converter.coursedir.release_directory = db_url, folder
+        _start(converter, complaints, assignment)
+
+
+def _start(converter: BaseConverter, complaints: list[str], assignment: Assignment) -> None:
+    try:
+        converter.start()
+    except Exception as error:
+        complaint = "; ".join(complaints) or str(error)
+        raise CourseError(f"nbgrader refuses {assignment.name}: {complaint}") from error
 
 
 def converter_of(
@@ -153,7 +171,7 @@ class MendingExporter(NotebookExporter):
         assignment = _ours(resources or {})
         if assignment is None or not self.parent._sanitizing:
             return super().from_filename(filename, resources=resources, **kw)
-        released = Course(Path(self.root)).released(assignment).read_bytes()
+        released = Course(Path(self.root)).read_released(assignment)
         notebook, notes, _ = mend(read_folder(Path(filename).parent, assignment.file), assignment, released)
         notebook.metadata["autograder"] = {"notes": list(notes)}
         return self.from_notebook_node(notebook, resources=resources, **kw)
@@ -175,7 +193,7 @@ class JudgedExecute(NbGraderPreprocessor):
         course = Course(Path(self.root))
         seed = course.seed(resources["nbgrader"]["student"])
         terms = Terms(self.seconds, self.figures, self.isolation == "full")
-        graded = mark(nb, assignment, course.released(assignment).read_bytes(), seed, terms)
+        graded = mark(nb, assignment, course.read_released(assignment), seed, terms)
         nb.metadata.setdefault("autograder", {}).update(recorded(graded, terms))
         return nb, resources
 

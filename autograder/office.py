@@ -9,11 +9,11 @@ from pathlib import Path
 from sqlalchemy.exc import OperationalError
 
 from .classroom import Classroom, Order, Progress
-from .course import Course
+from .course import Course, CourseError
 from .grade import Unconfined
 from .gradebook import Book
 from .handback import hand_back
-from .nbgrader_plugin import settings
+from .nbgrader_plugin import enter, settings
 from .report import as_json, changes, pages_made, progress_line, summary
 from .shelf import Shelf
 from .workers import Crew, Gone
@@ -35,10 +35,16 @@ def grade_class(
 ) -> Outcome:
     """Grades what waits, prints progress and a summary, which is JSON `for_programs`."""
     nbgrader = settings(course, db_url)
+    if not (course.root / "submitted").is_dir():
+        raise CourseError(f"{course.root / 'submitted'} is missing: 'nbgrader collect' makes it, or you do")
     with (
         Shelf(course.root, "autograded", groupshared=nbgrader.groupshared) as shelf,
         Book(nbgrader.db_url, nbgrader.course_id, nbgrader.config) as book,
     ):
+        for one in order.assignments:
+            if not book.knows(one) and course.students_of("submitted", one, order.students):
+                enter(course, one, nbgrader.db_url)
+                print(f"{one.name}: entered into the gradebook", file=sys.stderr)
         room = Classroom(course, book, shelf, order)
         code, why = _until_stopped(room, crew)
     progress = room.progress

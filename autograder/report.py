@@ -53,7 +53,7 @@ def summary(progress: Progress, seconds: float) -> str:
     if progress.graded:
         lines.append(f"confined by: {', '.join(progress.layers) or 'nothing'}")
     lines += _listed("could not be read, and got 0 points", progress.unreadable)
-    lines += _listed("could not be graded: run the same command again", progress.failed)
+    lines += _listed("could not be graded; the same command tries again", progress.failed)
     said = {key: f"its timestamp.txt says {text!r}" for key, text in progress.untimed.items()}
     lines += _listed("handed in at an unknown time, graded as if it were in time", said)
     lines += _listed("handed in files beside the notebook that are not kept with it", progress.left_out)

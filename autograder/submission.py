@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from nbformat import NotebookNode, from_dict
 
 LIMIT = 64 * 2**20  # bytes of a file that is read
 FOLDER_LIMIT = 2 * LIMIT  # bytes of all files in a folder that are read
+DEEPER = 20  # folders in a submission's that are looked into
 CELLS = 5_000  # of a notebook that is read
 JOINED = 100_000  # characters of an answer that is put together again
 GUARDED = ("grade", "solution", "locked", "task", "points")  # what nbgrader's metadata decides
@@ -557,17 +558,28 @@ def pick(
 def read_folder(folder: Path, expected: str) -> dict[str, bytes]:
     """The files of a submission's folder that may be its notebook, by name; links are not followed.
 
-    Of a file that is too large to be read, just so much is read that this can be told. Where all together
-    are too large, the one of the name `expected` is among those that are read.
+    Where there is none, those one folder deeper, as unpacking makes them. Of a file that is too large to be
+    read, just so much is read that this can be told. Where all together are too large, the one of the name
+    `expected` is among those that are read.
     """
     files, room = {}, FOLDER_LIMIT
-    for path in sorted(folder.iterdir(), key=lambda one: (one.name != expected, one.name)):
-        if _may_be_notebook(path.name) and is_plain_file(path):
-            size = min(path.stat().st_size, LIMIT + 1)
-            if size <= room:
-                files[writable(path.name)] = read_start(path, size)
-                room -= size
+    found = _notebooks_in(folder)
+    if not found:
+        deeper = (one for one in sorted(folder.iterdir()) if one.is_dir() and not one.is_symlink())
+        found = [path for one in islice(deeper, DEEPER) for path in _notebooks_in(one)]
+    for path in sorted(found, key=lambda one: (one.name != expected, one)):
+        size = min(path.stat().st_size, LIMIT + 1)
+        if size <= room:
+            files[writable(path.relative_to(folder).as_posix())] = read_start(path, size)
+            room -= size
     return files
+
+
+def _notebooks_in(folder: Path) -> list[Path]:
+    """The plain files in a folder that may be notebooks; none in a hidden one."""
+    if folder.name.startswith((".", "__")):
+        return []
+    return [one for one in folder.iterdir() if _may_be_notebook(one.name) and is_plain_file(one)]
 
 
 def is_plain_file(path: Path) -> bool:

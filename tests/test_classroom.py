@@ -19,8 +19,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from autograder import classroom as classrooms
+from autograder import cli, office
 from autograder import gradebook as gradebooks
-from autograder import office
 from autograder.classroom import Order
 from autograder.course import Course, CourseError, assignment, find_course
 from autograder.damage import DAMAGES
@@ -262,14 +262,29 @@ def test_a_folder_without_a_notebook_has_no_points_and_its_reason(small):
         assert book.scores()["nobody"][ONE.name].score == 0
 
 
-def test_an_unknown_assignment_says_what_to_do(small, capsys, monkeypatch):
-    from autograder import cli
+def test_an_assignment_that_the_gradebook_does_not_know_is_entered(small, capsys, monkeypatch):
+    """As in a fresh clone, which has release/ already, so that nbgrader has nothing to generate."""
+    monkeypatch.chdir(small.root)
+    (small.root / "gradebook.db").unlink()
+    hand_in(small.root, "student-0", WRITTEN, Plan("right", answers(WRITTEN)))
+    for step in ("source", "release"):
+        shutil.copytree(
+            COURSE.root / step / WRITTEN.name, small.root / step / WRITTEN.name, dirs_exist_ok=True
+        )
+    before = {path: path.read_bytes() for path in (small.root / "release").rglob("*.ipynb")}
+    assert cli.main(["grade", "--workers", "1", "--isolation", "none"]) == 0
+    assert capsys.readouterr().err.count("entered into the gradebook") == 2
+    assert {path: path.read_bytes() for path in (small.root / "release").rglob("*.ipynb")} == before
+    with Book(url_of(small), "autograd-by-hand") as book:
+        assert book.scores()["student-0"][WRITTEN.name].max_score == WRITTEN.points
 
+
+def test_an_assignment_without_a_source_says_what_to_do(small, capsys, monkeypatch):
     monkeypatch.chdir(small.root)
     hand_in(small.root, "student-0", WRITTEN, Plan("right", answers(WRITTEN)))
-    shutil.copytree(COURSE.release / WRITTEN.name, small.root / "release" / WRITTEN.name)
+    shutil.rmtree(small.root / "source" / WRITTEN.name, ignore_errors=True)
     assert cli.main(["grade", WRITTEN.name, "--workers", "1", "--isolation", "none"]) == 2
-    assert f"run 'nbgrader generate_assignment {WRITTEN.name}' first" in capsys.readouterr().err
+    assert "run 'autograder build' first" in capsys.readouterr().err
 
 
 def failing(times, error):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
@@ -17,6 +18,7 @@ from autograder.gradebook import Book
 from autograder.sample import Plan
 from autograder.shelf import Shelf
 from autograder.submission import FOLDER_LIMIT, LIMIT, read_folder
+from autograder.workers import pool
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX file system")
 
@@ -104,6 +106,94 @@ def test_an_odd_folder_costs_nobody_anything(small, capsys, place, left_out):
         assert "not kept with it" in capsys.readouterr().out
     else:
         assert outcome.progress.left_out == {}
+
+
+@posix
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are always UTF-8")
+def test_a_student_s_folder_that_is_no_utf8_is_named(small, capsys):
+    (small.root / "submitted" / "student-0").rename(os.fsdecode(bytes(small.root / "submitted") + b"/x\xff"))
+    outcome = grade(small)
+    assert (outcome.code, outcome.progress.graded) == (1, 3)
+    assert "rename it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda path: path.write_text("{")], ids=["missing", "damaged"]
+)
+def test_without_the_released_notebook_it_says_what_to_do(small, damage):
+    damage(small.released(ONE))
+    with pytest.raises(CourseError, match="run 'autograder build' first"):
+        grade(small)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("gradebook.db", "a URL is wanted"),
+        ("nothing://x/y", "cannot be opened"),
+        ("mysql://x/y", "cannot be opened"),
+        ("sqlite:///README.md", "not a database"),
+    ],
+)
+def test_a_gradebook_that_is_none_says_so(small, monkeypatch, url, why):
+    monkeypatch.chdir(small.root)
+    (small.root / "README.md").write_text("a text, and no database\n" * 100)
+    with pytest.raises(CourseError, match=why):
+        Book(url, "autograd-by-hand")
+
+
+def test_feedback_without_the_gradebook_says_what_to_do(small):
+    grade(small)
+    (small.root / "gradebook.db").unlink()
+    with pytest.raises(CourseError, match="run 'autograder grade 01-derivatives' first"):
+        office.make_feedback(small, Order([ONE]), pool(1, int))
+
+
+def test_a_notebook_one_folder_deeper_is_found(small):
+    """As unpacking makes it; what the system that packed it put beside is no notebook."""
+    folder = small.root / "submitted" / "student-0" / ONE.name
+    for name in (ONE.name, "__MACOSX", ".ipynb_checkpoints"):
+        (folder / name).mkdir()
+    shutil.copyfile(folder / ONE.file, folder / "__MACOSX" / f"._{ONE.file}")
+    shutil.copyfile(folder / ONE.file, folder / ".ipynb_checkpoints" / "derivatives-checkpoint.ipynb")
+    (folder / ONE.file).rename(folder / ONE.name / ONE.file)
+    outcome = grade(small)
+    assert (outcome.code, outcome.progress.graded) == (0, 4)
+    with Book(url_of(small), "autograd-by-hand") as book:
+        assert book.scores()["student-0"][ONE.name].score == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("01-derivatives.zip", "unpack"), ("01_Derivatives", "rename"), ("01-derivatives (1)", "rename")],
+)
+def test_what_may_be_meant_as_a_submission_is_named(small, capsys, name, why):
+    (small.root / "submitted" / "student-0" / ONE.name).rename(small.root / "submitted" / "student-0" / name)
+    outcome = grade(small)
+    assert (outcome.code, outcome.progress.graded, outcome.progress.to_grade) == (1, 3, 4)
+    said = capsys.readouterr().out
+    assert f"student-0, {ONE.name}: {name} is no folder" in said
+    assert why in said
+
+
+def test_a_student_s_folder_that_cannot_be_read_is_named(small, capsys, monkeypatch):
+    listed = os.listdir
+
+    def refused(path):
+        if str(path).endswith("student-0"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    outcome = grade(small)
+    assert outcome.code == 1
+    assert "the student's folder cannot be read: Permission denied" in capsys.readouterr().out
+
+
+def test_without_submissions_it_says_where_they_belong(small):
+    shutil.rmtree(small.root / "submitted")
+    with pytest.raises(CourseError, match="submitted is missing"):
+        grade(small)
 
 
 def test_files_that_cannot_be_copied_are_left_out(small, monkeypatch):
@@ -210,7 +300,7 @@ def test_a_damaged_journal_says_what_to_do(small):
 @pytest.mark.parametrize("left", ["", "cut off"])
 def test_a_secret_that_could_be_guessed_is_refused(tmp_path, left):
     (tmp_path / ".course-secret").write_text(left)
-    with pytest.raises(CourseError, match="is empty or cut off"):
+    with pytest.raises(CourseError, match="is damaged"):
         Course(tmp_path).seed("student")
 
 
