@@ -282,6 +282,8 @@ def _failures(
 
 def same(got: Any, expected: Any, tolerance: Tolerance) -> bool:
     """Whether two plain values agree: numbers within the tolerance, all else exactly."""
+    if repr(got) == repr(expected):  # most do to the last digit, which costs little to see
+        return True
     if _is_number(got) and _is_number(expected):
         return got == expected or tolerance.allows(got, expected)
     if isinstance(got, list) and isinstance(expected, list):

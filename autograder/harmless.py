@@ -20,13 +20,10 @@ TABLES = ("caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr")
 PICTURES = ("figcaption", "figure", "img")
 TAGS = frozenset((*TEXTS, *BLOCKS, *HEADINGS, *TABLES, *PICTURES))
 ATTRIBUTES = frozenset(("alt", "class", "colspan", "height", "rowspan", "scope", "title", "width"))
-# What makes text run or fetch something: a picture or link, its address elsewhere, a tag, and what MathJax
-# can put into a page besides mathematics.
-ACTIVE = re.compile(
-    r"\](?:\(attachment:(?P<attached>[^()\s]+)\)|(?=[(\[:]))"
-    r"|<(?=[a-zA-Z/!?])"
-    r"|\\(?=(?:bbox|class|cssId|data|href|html\w*|mmlToken|require|style|url)\b)"
-)
+# What MathJax can put into a page besides mathematics.
+TEX = re.compile(r"\\(?=(?:bbox|class|cssId|data|href|html\w*|mmlToken|require|style|url)(?![a-zA-Z]))")
+# What makes a text run or fetch something: a picture or link, its address elsewhere, a tag, and that.
+ACTIVE = re.compile(rf"\](?:\(attachment:(?P<attached>[^()\s]+)\)|(?=[(\[:]))|<(?=[a-zA-Z/!?])|{TEX.pattern}")
 APART = "\u200b"  # a space of no width: the text reads the same, and does nothing
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
@@ -86,7 +83,8 @@ def _sizes(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _clean(html: str) -> str:
     protocols = ["http", "https", "mailto", "data"]
-    return str(bleach.clean(html, TAGS, _is_allowed, protocols, strip=True, strip_comments=True))
+    cleaned = bleach.clean(html, TAGS, _is_allowed, protocols, strip=True, strip_comments=True)
+    return TEX.sub(rf"\g<0>{APART}", cleaned)
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:

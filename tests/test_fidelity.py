@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
+from autograder.child import start
 from autograder.child.near import Child
 from autograder.child.shell import MAGIC, _Transformers
 from autograder.course import find_course
@@ -142,6 +144,18 @@ def test_outputs_are_those_of_a_kernel(name, kernels_outputs):
 def shown(*sources: str, figures: bool = True) -> list[Outputs]:
     with Child({}, figures) as child:
         return [child.ask(60, do="run", source=source)["outputs"] for source in sources]
+
+
+def test_ctrl_c_means_what_it_means_in_a_kernel_where_the_grader_ignores_it(monkeypatch):
+    """As a pool's workers do, and whatever is started in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        warm = start._Warm()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    monkeypatch.setattr(start, "_warm", lambda _: warm)
+    [output] = shown("import signal\nsignal.getsignal(signal.SIGINT).__name__")[0]
+    assert output["data"]["text/plain"] == "'default_int_handler'"
 
 
 def test_figures_that_nobody_looks_at_are_named_and_not_drawn():

@@ -17,6 +17,7 @@ import base64
 import builtins
 import json
 import os
+import signal
 import sys
 import tempfile
 from contextlib import suppress
@@ -59,6 +60,7 @@ class Ground:
 
     def __init__(self, place: Place) -> None:
         """Enters the enclosure, in a new process, and loads what every notebook needs."""
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a kernel; a pool's workers ignore it
         self._place, self._library = place, Path(place.library)
         shown = [*map(Path, place.shown), self._library / "autograder"]
         self._enclosure = enclosure.enter(self._library / "root", shown, list(map(Path, place.hidden)))

@@ -105,7 +105,7 @@ class Child:
                 reply = json.loads(json.dumps(reply, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError):
             self._lose("it meddled with the grading")
-        if not isinstance(reply, dict) or _depth(reply) > DEPTH_LIMIT:
+        if not isinstance(reply, dict) or _is_deep(reply):
             self._lose("it meddled with the grading")
         return reply  # type: ignore[no-any-return]
 
@@ -137,6 +137,12 @@ NUMBERS: dict[str, Any] = {
 }
 
 
-def _depth(value: Any) -> int:
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, children), default=0)
+def _is_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than any answer's."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT):
+        nested = [one for one in level if isinstance(one, list | dict)]
+        level = [inner for one in nested for inner in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return False
+    return True
