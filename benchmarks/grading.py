@@ -259,6 +259,8 @@ def watched(room: Course, names: Sequence[str]) -> list[Sample]:
         while grader.poll() is None:
             time.sleep(1.0)
             seconds, memory = time.monotonic() - begun, resident(grader.pid)
+            if not memory["grader"]:  # it has just ended
+                memory = samples[-1].kib
             samples.append(Sample(seconds, graded_folders(room) - before, memory))
     if grader.returncode:
         raise SystemExit(f"autograder grade ended with {grader.returncode}")

@@ -404,6 +404,13 @@ def test_an_answer_that_dies_in_a_replay_has_its_reference_in_its_place(monkeypa
     assert seen.count("value-add") == 2
 
 
+def test_the_observer_s_frames_hold_no_answer():
+    """An order of nodes that somebody else has made is not to be had."""
+    code = "import sys\ndef topological_order(output):\n    frame, found = sys._getframe(1), []\n    while frame:\n        for one in list(frame.f_locals.values()):\n            if isinstance(one, dict): one = list(one.values())\n            if isinstance(one, list) and one and all(type(n) is Value for n in one): found = one\n        frame = frame.f_back\n    return found\n"
+    full = {one.id: one.points for one in declared(assignment("03-value-engine")).exercises}
+    assert engine_scores(value_order=code) == {**full, "value-order": 0.0}
+
+
 READS_THE_RULES = """
 import builtins
 built, build = {}, build_engine

@@ -237,7 +237,9 @@ def order(names: Namespace, case: Case) -> Seen:
     if "chain" in case:
         chain = build_chain(names, case["chain"])
         known: dict[int, Any] = {id(node): place for place, node in enumerate(chain)}
-        yield "the order of a long chain", labels(names["topological_order"](chain[-1]), names, known)
+        output = chain[-1]
+        del chain  # this list is the answer, and one frame away from who is asked for it
+        yield "the order of a long chain", labels(names["topological_order"](output), names, known)
         return
     nodes = build_graph(names, case)
     known = {id(node): name for name, node in nodes.items()}
