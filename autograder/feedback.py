@@ -167,7 +167,7 @@ def without_hidden_tests(notebook: NotebookNode) -> None:
 def _row(cell: NotebookNode, title: str) -> dict[str, str]:
     nbgrader, verdict = cell.metadata["nbgrader"], cell.metadata.get("autograder", {})
     if nbgrader.get("solution"):
-        line = nbgrader.get("comment") or "Marked by your instructor."
+        line = nbgrader.get("comment") or "Your instructor marks this answer."
     elif verdict.get("wrong"):
         line = verdict["message"].splitlines()[0]
     else:
