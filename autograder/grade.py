@@ -5,9 +5,9 @@ exercise that failed has its reference put in its place, so that it costs nothin
 """
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -20,11 +20,13 @@ from .observe.run import Case, Observation
 SECONDS = 10.0
 PLAIN_SECONDS = 60.0  # for all cells without points together: there may be any number of them
 REPLAY_SECONDS = 60.0  # for all that is run again when a child is lost
-ATTEMPTS = 3  # at an exercise whose child is killed from outside
+ATTEMPTS = 3  # at what a child that is killed from outside was asked
 LINES = 900  # of a cell's streams that are kept; nbgrader cuts at a thousand
 OUTPUTS = 500  # of a cell that are kept
 ROOM = 20_000_000  # characters of all outputs of a notebook that are kept
 HIDDEN = "### BEGIN HIDDEN TESTS"
+
+Reached = TypeVar("Reached")
 
 
 class Unconfined(Exception):
@@ -120,29 +122,20 @@ def _plain_cell(run: "_Run", cell: NotebookNode, given: bool) -> None:
         return
     begun = time.monotonic()
     try:
-        cell.outputs = run.outputs(run.run("run", source=cell.source))
+        cell.outputs = run.outputs(run.unkilled(lambda: run.run("run", source=cell.source)))
     except Lost as lost:
-        run.restart()
         cell.outputs = [_error("Ended", f"This cell was left out: {lost}.")]
     if not given:
         run.plain_left -= time.monotonic() - begun
 
 
 def _exercise(run: "_Run", exercise: Exercise, solution: NotebookNode, test: NotebookNode) -> Verdict:
-    kept = len(run.steps)
     shown: list[NotebookNode] = []
-    for attempt in range(ATTEMPTS):
-        solution.outputs = []
-        try:
-            verdict, shown = _judged(run, exercise, solution, test)
-            break
-        except Lost as lost:
-            message = f"No answer could be seen: {lost}."
-            verdict = Verdict(0.0, exercise.points, message, None, tuple(exercise.parts))
-            del run.steps[kept:]
-            run.restart()
-            if not isinstance(lost, Killed) or attempt == ATTEMPTS - 1:  # Killed: by nothing that it ran
-                break
+    try:
+        verdict, shown = run.unkilled(lambda: _judged(run, exercise, solution, test))
+    except Lost as lost:
+        message = f"No answer could be seen: {lost}."
+        verdict = Verdict(0.0, exercise.points, message, None, tuple(exercise.parts))
     run.judged.append(exercise)
     if not verdict.right:
         run.put(exercise.reference, exercise)
@@ -157,6 +150,7 @@ def _judged(
 ) -> tuple[Verdict, list[NotebookNode]]:
     """The verdict on an answer, and what its visible test showed; raises Lost where the child is."""
     cases = exercise.cases(run.seed)
+    solution.outputs = []
     answer = run.run("answer", to=exercise.id, source=solution.source)
     solution.outputs = run.outputs(answer)
     visible = run.run("test", source=test.source.split(HIDDEN)[0])
@@ -261,6 +255,7 @@ class _Run:
         self._files, self._seconds = files, terms.seconds
         self._figures = terms.figures or bool(declarations.written)  # a person reads those that have a text
         self.plain_left, self._replay_left, self._room = PLAIN_SECONDS, REPLAY_SECONDS, ROOM
+        self._kills_left = ATTEMPTS  # in replays
         self.steps: list[dict[str, Any]] = []
         self.judged: list[Exercise] = []
         self._child = self._start()
@@ -294,6 +289,22 @@ class _Run:
             self.steps.pop()
             raise Lost("it meddled with the grading")
         return reply
+
+    def unkilled(self, act: Callable[[], Reached]) -> Reached:
+        """What `act` comes to, tried again where the child is killed from outside: nothing it ran did that.
+
+        Raises Lost where it is lost otherwise, or too often; then there is a new child as well.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            kept = len(self.steps)
+            try:
+                return act()
+            except Lost as lost:
+                del self.steps[kept:]
+                self.restart()
+                if attempt == ATTEMPTS or not isinstance(lost, Killed):
+                    raise
+        raise AssertionError("unreachable")
 
     def outputs(self, reply: Mapping[str, Any]) -> list[NotebookNode]:
         """What a cell has put out, as a notebook's; all cells together have so much room."""
@@ -336,8 +347,10 @@ class _Run:
             begun = time.monotonic()
             try:
                 self._child.ask(self._seconds, **request)
-            except Lost:
-                self.steps[number : number + 1] = self._in_place_of(request)
+            except Lost as lost:
+                self._kills_left -= isinstance(lost, Killed)
+                if not isinstance(lost, Killed) or self._kills_left < 0:
+                    self.steps[number : number + 1] = self._in_place_of(request)
                 return False
             finally:
                 self._replay_left -= time.monotonic() - begun

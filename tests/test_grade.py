@@ -550,17 +550,24 @@ def test_without_all_layers_nothing_runs_that_is_not_one_s_own(monkeypatch):
     assert ran == []
 
 
-def test_a_child_that_is_killed_from_outside_costs_nothing(monkeypatch, graded):
-    """Killed twice at the first observation: the third child is asked again, and all is right."""
-    ask, left = grading._Run.ask, {"observe": 2}
+@pytest.mark.parametrize("times", [(1,), (2, 3), (5, 7), (4, 6, 8)])
+@pytest.mark.parametrize("do", ["run", "answer", "test", "observe", "put", "settle"])
+def test_a_child_that_is_killed_from_outside_costs_nothing(monkeypatch, graded, do, times):
+    """Whatever it was asked then, in a replay, too: the notebook is as if nobody had been killed."""
+    code = {"before": "base = 1\n", "derivative_square": "def d_square(x):\n    return x\n"}
+    undisturbed = graded(**code)
+    ask, count = Child.ask, 0
 
-    def asked(self, do, **fields):
-        if left.get(do):
-            left[do] -= 1
+    def asked(self, seconds, **request):
+        nonlocal count
+        count += request["do"] == do
+        if request["do"] == do and count in times:
+            self.close()
             raise grading.Killed("it was killed")
-        return ask(self, do, **fields)
+        return ask(self, seconds, **request)
 
-    monkeypatch.setattr(grading._Run, "ask", asked)
-    result = graded()
-    assert left == {"observe": 0}
-    assert all(verdict.right for verdict in result.verdicts.values())
+    monkeypatch.setattr(Child, "ask", asked)
+    disturbed = graded(**code)
+    for now, before in zip(disturbed.notebook.cells, undisturbed.notebook.cells, strict=True):
+        assert {**now, "id": ""} == {**before, "id": ""}
+    assert count or do == "settle"
