@@ -121,11 +121,8 @@ class Classroom:
         self._ledger = _ledger(shelf, order) if order.regrade else None
         graded = set(self._ledger.changes) if self._ledger else book.graded()
         done = {key for key in graded if shelf.place(key).is_dir()} - shelf.unfinished()
-        strays = {
-            (one.name, writable(student)): why
-            for one in order.assignments
-            for student, why in course.strays(one, order.students).items()
-        }
+        found = course.strays(order.assignments, order.students)
+        strays = {(name, writable(student)): why for (name, student), why in found.items()}
         self._waiting, skipped = waiting(course, order, done, strays)
         to_grade = len(self._waiting) + len(strays)
         self.progress = Progress(to_grade, skipped, order.regrade, failed=strays)

@@ -119,20 +119,25 @@ class Course:
         students = sorted(folder.parent.name for folder in folders if folder.is_dir())
         return [student for student in students if _matches(student, pattern)]
 
-    def strays(self, one: Assignment, pattern: str = "*") -> dict[str, str]:
-        """The students who match and have no folder of `one`, yet something that may be meant as it: why."""
+    def strays(self, assignments: Iterable[Assignment], pattern: str = "*") -> dict[tuple[str, str], str]:
+        """Submissions that are none, by assignment and student, and why: of the students who match, those
+        without a folder of the assignment, yet with something that may be meant as it.
+        """
         found = {}
         for student in sorted((self.root / "submitted").iterdir()):
             if not student.is_dir() or not _matches(student.name, pattern):
                 continue
             try:
-                names = os.listdir(student)
+                names, unreadable = os.listdir(student), ""
             except OSError as error:
-                found[student.name] = f"the student's folder cannot be read: {error.strerror}"
-                continue
-            for name in names if not (student / one.name).is_dir() else ():
-                if _letters(name).startswith(_letters(one.name)):
-                    found[student.name] = f"{name} is no folder of that name: unpack or rename it"
+                names, unreadable = [], f"the student's folder cannot be read: {error.strerror}"
+            for one in assignments:
+                alike = [name for name in names if _letters(name).startswith(_letters(one.name))]
+                if unreadable:
+                    found[one.name, student.name] = unreadable
+                elif alike and not (student / one.name).is_dir():
+                    why = f"{alike[-1]} is no folder of that name: unpack or rename it"
+                    found[one.name, student.name] = why
         return found
 
     def secret(self) -> str:

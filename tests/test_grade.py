@@ -305,16 +305,21 @@ def test_an_answer_that_a_replay_leaves_out_takes_nothing_back():
     assert output["data"]["text/plain"] == "(2, 1)"
 
 
+def answered(name: str, **answers: str) -> nbformat.NotebookNode:
+    """An assignment's whole notebook, right but for these answers."""
+    one = assignment(name)
+    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
+    for cell in notebook.cells:
+        cell.source = answers.get(cell.id.replace("-", "_"), cell.source)
+    return notebook
+
+
 def engine_scores(**answers: str) -> dict[str, float]:
     """The scores of the value engine's notebook with other answers in the place of some."""
     one = assignment("03-value-engine")
-    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
-    references = {exercise.id: exercise.reference for exercise in declared(one).exercises}
-    for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        if name in references:
-            cell.source = answers.get(name.replace("-", "_"), references[name])
-    return scores(grade(notebook, declared(one), "a seed", laid_beside(one, drawn=False)))
+    return scores(
+        grade(answered(one.name, **answers), declared(one), "a seed", laid_beside(one, drawn=False))
+    )
 
 
 HELPED = """
@@ -423,14 +428,8 @@ def build_engine(Value, rule):
 
 def test_to_read_the_suspects_rules_is_not_to_check_them():
     one = assignment("04-gradient-check")
-    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
-    references = {exercise.id: exercise.reference for exercise in declared(one).exercises}
-    for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        if name in references:
-            cell.source = references[name]
-        if name == "check-suspects":
-            cell.source = f"{READS_THE_RULES}def find_broken(engines):\n    rules = {{name: list(built[id(one)]) for name, one in engines.items() if id(one) in built}}\n    return [name for name, rule in rules.items() if rule[0] == 'walk' or rule[2:] != [1, 1, 1, 1]]\n"
+    code = f"{READS_THE_RULES}def find_broken(engines):\n    rules = {{name: list(built[id(one)]) for name, one in engines.items() if id(one) in built}}\n    return [name for name, rule in rules.items() if rule[0] == 'walk' or rule[2:] != [1, 1, 1, 1]]\n"
+    notebook = answered(one.name, check_suspects=code)
     for seed in "abc":
         verdicts = grade(notebook, declared(one), seed, laid_beside(one, drawn=False)).verdicts
         assert verdicts["check-suspects"].score == 0
@@ -470,9 +469,8 @@ def test_who_keeps_a_reference_out_ends_nothing_and_loses_nothing_more(graded, c
 def test_a_name_of_the_course_s_that_is_gone_costs_no_other_exercise():
     """Where the reference cannot be attached after a student's own cell, it goes on without that cell."""
     one = assignment("03-value-engine")
-    notebook = nbformat.read(COURSE.source / one.name / one.file, as_version=4)
+    notebook = answered(one.name, value_mul="def multiply(self, other):\n    return self\n")
     number = next(n for n, cell in enumerate(notebook.cells) if cell.id == "value-mul")
-    notebook.cells[number].source = "def multiply(self, other):\n    return self\n"
     notebook.cells.insert(number, nbformat.v4.new_code_cell("Value_ = Value\ndel Value"))
     result = grade(notebook, declared(one), "a seed", laid_beside(one, drawn=False))
     wrong = {name for name, verdict in result.verdicts.items() if not verdict.right}
