@@ -18,6 +18,7 @@ DEPTH_LIMIT = 40
 DIGITS = 300  # of a whole number that can be compared with others
 UNREAD = 2  # replies that may wait; nobody sends one that was not asked for
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+HUGE = re.compile(rb"[0-9]{200}|[eE]\+?[0-9]{3}")  # where a number may be too long, or infinite
 ROOM = 4096  # bytes that every system's pipes hold
 START_SECONDS = 60.0
 
@@ -100,12 +101,13 @@ class Child:
         if not line.endswith(b"\n"):
             self._lose("it sent back more than any answer needs")
         try:
-            reply = json.loads(line, **NUMBERS)
+            reply = json.loads(line, **(NUMBERS if HUGE.search(line) else CONSTANTS))
             if SURROGATE.search(line):  # half a character, perhaps, which no file can hold
                 reply = json.loads(json.dumps(reply, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError):
             self._lose("it meddled with the grading")
-        if not isinstance(reply, dict) or _is_deep(reply):
+        brackets = line.count(b"[") + line.count(b"{")
+        if not isinstance(reply, dict) or (brackets > DEPTH_LIMIT and _is_deep(reply)):
             self._lose("it meddled with the grading")
         return reply  # type: ignore[no-any-return]
 
@@ -130,11 +132,8 @@ def _finite(text: str) -> float:
     return number
 
 
-NUMBERS: dict[str, Any] = {
-    "parse_constant": _refuse_constant,
-    "parse_float": _finite,
-    "parse_int": _whole_number,
-}
+CONSTANTS: dict[str, Any] = {"parse_constant": _refuse_constant}
+NUMBERS: dict[str, Any] = {**CONSTANTS, "parse_float": _finite, "parse_int": _whole_number}
 
 
 def _is_deep(value: Any) -> bool:
