@@ -1,6 +1,7 @@
 """A notebook through the child process: fair, each exercise on its own, not to be talked into a score."""
 
 import copy
+import json
 import os
 import socket
 import tempfile
@@ -377,6 +378,28 @@ def test_a_forged_reply_costs_no_more_than_what_it_replies_to(graded, forged):
     assert scores(result) == loses(last.id)
     assert "meddled" in result.verdicts[last.id].message
     nbformat.validate(result.notebook)
+
+
+NUMBERS_OF_NO_ANSWER = ("1e999", "-1E+400", "1e0400", f"1{'0' * 299}e99", "1" * 301, "NaN", "-Infinity")
+SOME = ("1e99", "-1e-999", "1" * 300, f"1{'0' * 250}.5")
+FORGES_A_NUMBER = """
+import sys
+def forge(replies, reply):
+    replies.write(b'{"id": "%s", "n": %s}\\n' % (reply["id"].encode(), b"NUMBER"))
+    replies.flush()
+sys.modules["autograder.child.far"]._reply = forge
+"""
+
+
+@pytest.mark.parametrize("number", [*NUMBERS_OF_NO_ANSWER, *SOME], ids=lambda number: number[:12])
+def test_a_number_comes_back_if_it_can_be_compared(number):
+    with Child({}) as child:
+        source = FORGES_A_NUMBER.replace("NUMBER", number)
+        if number in SOME:
+            assert child.ask(10, do="run", source=source)["n"] == json.loads(number)
+        else:
+            with pytest.raises(grading.Lost, match="meddled"):
+                child.ask(10, do="run", source=source)
 
 
 @pytest.mark.parametrize("line", ["del math", "math.exp = lambda x: 3.0", "import numpy\nnumpy.exp = None"])
