@@ -382,10 +382,10 @@ def test_a_forged_reply_costs_no_more_than_what_it_replies_to(graded, forged):
 
 NUMBERS_OF_NO_ANSWER = ("1e999", "-1E+400", "1e0400", f"1{'0' * 299}e99", "1" * 301, "NaN", "-Infinity")
 SOME = ("1e99", "-1e-999", "1" * 300, f"1{'0' * 250}.5")
-FORGES_A_NUMBER = """
+FORGES_A_LINE = """
 import sys
 def forge(replies, reply):
-    replies.write(b'{"id": "%s", "n": %s}\\n' % (reply["id"].encode(), b"NUMBER"))
+    replies.write(('{"id": "%s", "n": IT}\\n' % reply["id"]).encode("CODEC"))
     replies.flush()
 sys.modules["autograder.child.far"]._reply = forge
 """
@@ -394,12 +394,20 @@ sys.modules["autograder.child.far"]._reply = forge
 @pytest.mark.parametrize("number", [*NUMBERS_OF_NO_ANSWER, *SOME], ids=lambda number: number[:12])
 def test_a_number_comes_back_if_it_can_be_compared(number):
     with Child({}) as child:
-        source = FORGES_A_NUMBER.replace("NUMBER", number)
+        source = FORGES_A_LINE.replace("IT", number).replace("CODEC", "utf-8")
         if number in SOME:
             assert child.ask(10, do="run", source=source)["n"] == json.loads(number)
         else:
             with pytest.raises(grading.Lost, match="meddled"):
                 child.ask(10, do="run", source=source)
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16-be", "utf-32-be"])
+def test_a_reply_in_another_encoding_is_none(codec):
+    """What is looked for in a reply, such as half a character, would not be found in it."""
+    source = FORGES_A_LINE.replace("IT", r'"\\ud800"').replace("CODEC", codec)
+    with Child({}) as child, pytest.raises(grading.Lost, match="meddled"):
+        child.ask(10, do="run", source=source)
 
 
 @pytest.mark.parametrize("line", ["del math", "math.exp = lambda x: 3.0", "import numpy\nnumpy.exp = None"])

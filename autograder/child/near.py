@@ -17,8 +17,7 @@ REPLY_LIMIT = 8_000_000  # bytes of one reply, a figure or two
 DEPTH_LIMIT = 40
 DIGITS = 300  # of a whole number that can be compared with others
 UNREAD = 2  # replies that may wait; nobody sends one that was not asked for
-SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-HUGE = re.compile(rb"[0-9]{200}|[eE]\+?[0-9]{3}")  # where a number may be too long, or infinite
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 ROOM = 4096  # bytes that every system's pipes hold
 START_SECONDS = 60.0
 
@@ -101,13 +100,13 @@ class Child:
         if not line.endswith(b"\n"):
             self._lose("it sent back more than any answer needs")
         try:
-            reply = json.loads(line, **(NUMBERS if HUGE.search(line) else CONSTANTS))
-            if SURROGATE.search(line):  # half a character, perhaps, which no file can hold
+            text = line.decode()  # json would take UTF-16, too, in which no surrogate is found
+            reply = json.loads(text, **NUMBERS)
+            if SURROGATE.search(text):  # half a character, perhaps, which no file can hold
                 reply = json.loads(json.dumps(reply, ensure_ascii=False).encode(errors="replace"))
         except (ValueError, RecursionError):
             self._lose("it meddled with the grading")
-        brackets = line.count(b"[") + line.count(b"{")
-        if not isinstance(reply, dict) or (brackets > DEPTH_LIMIT and _is_deep(reply)):
+        if not isinstance(reply, dict) or _is_deep(reply):
             self._lose("it meddled with the grading")
         return reply  # type: ignore[no-any-return]
 
@@ -132,8 +131,11 @@ def _finite(text: str) -> float:
     return number
 
 
-CONSTANTS: dict[str, Any] = {"parse_constant": _refuse_constant}
-NUMBERS: dict[str, Any] = {**CONSTANTS, "parse_float": _finite, "parse_int": _whole_number}
+NUMBERS: dict[str, Any] = {
+    "parse_constant": _refuse_constant,
+    "parse_float": _finite,
+    "parse_int": _whole_number,
+}
 
 
 def _is_deep(value: Any) -> bool:
