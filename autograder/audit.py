@@ -7,7 +7,7 @@ references' mutants that change what is observed must be caught, too.
 
 import copy
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -174,7 +174,7 @@ def mutants(code: str) -> Iterator[str]:
                 yield mutant
 
 
-def _audit_mutants(row: Row, notebook: Notebook, exercise: Exercise, files: dict[str, bytes]) -> None:
+def _audit_mutants(row: Row, notebook: Notebook, exercise: Exercise, files: Mapping[str, bytes]) -> None:
     """Counts the reference's mutants: a survivor passes on some inputs and fails on others.
 
     A mutant that no input of several seeds tells from the reference is kept in `row.alike`, to be
@@ -194,7 +194,7 @@ def _audit_mutants(row: Row, notebook: Notebook, exercise: Exercise, files: dict
 class _Bench:
     """A child in the state before one exercise, to try answer after answer."""
 
-    def __init__(self, notebook: Notebook, exercise: Exercise, files: dict[str, bytes]) -> None:
+    def __init__(self, notebook: Notebook, exercise: Exercise, files: Mapping[str, bytes]) -> None:
         self._notebook, self._exercise, self._files = notebook, exercise, files
         self._child = self._start()
 

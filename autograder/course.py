@@ -1,12 +1,17 @@
 """Where the course lies and what it consists of: folders, assignments, notebooks, points."""
 
+import compileall
 import json
 import os
 import re
 import secrets
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from py_compile import PycInvalidationMode
+from tempfile import TemporaryDirectory
 
 
 class CourseError(Exception):
@@ -59,14 +64,20 @@ def assignment(name: str) -> Assignment:
     raise CourseError(f"there is no assignment {name!r}: choose from {names}")
 
 
-def laid_beside(one: Assignment, drawn: bool) -> dict[str, bytes]:
-    """The files that lie beside `one`'s notebook while it is graded, by name.
+@cache
+def laid_beside(one: Assignment, drawn: bool) -> Mapping[str, bytes]:
+    """The files that lie beside `one`'s notebook while it is graded, by name, with their byte code.
 
     Explorations are never shown then, and figures only where they are to be `drawn`.
     """
-    stands_in = {"explore.py"} | (set() if drawn else {"figures.py"})
-    folders = {name: UNDRAWN if name in stands_in else BESIDE for name in {*one.beside, "explore.py"}}
-    return {name: (folder / name).read_bytes() for name, folder in sorted(folders.items())}
+    stands_in = {"explore.py", "explorable.py"} | (set() if drawn else {"figures.py"})
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for name in {*one.beside, "explore.py"}:
+            shutil.copy((UNDRAWN if name in stands_in else BESIDE) / name, folder)
+        compileall.compile_dir(folder, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def select(names: Iterable[str]) -> tuple[Assignment, ...]:

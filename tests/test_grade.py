@@ -6,6 +6,7 @@ import os
 import socket
 import tempfile
 import time
+from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 
 import nbformat
@@ -14,7 +15,7 @@ import pytest
 from autograder import grade as grading
 from autograder.child import start
 from autograder.child.near import Child
-from autograder.course import BESIDE, assignment, find_course, laid_beside
+from autograder.course import ASSIGNMENTS, BESIDE, assignment, find_course, laid_beside
 from autograder.exercises import declared
 from autograder.grade import Graded, Terms, Unconfined, grade
 
@@ -489,6 +490,29 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 """,
 }
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("one", ASSIGNMENTS, ids=lambda one: one.name)
+def test_what_lies_beside_a_notebook_comes_with_its_byte_code(one, drawn):
+    """Python takes byte code for a source's if both hold the source's hash (PEP 552)."""
+    files = laid_beside(one, drawn)
+    modules = [name for name in files if name.endswith(".py")]
+    assert sorted(modules) == sorted({*one.beside, "explore.py"})
+    for name in modules:
+        code = files[cache_from_source(name)]
+        assert code[:4] == MAGIC_NUMBER
+        assert code[4:16] == (3).to_bytes(4, "little") + source_hash(files[name])
+    source = "\n".join(f"import {name.removesuffix('.py')}" for name in modules)
+    with Child(files) as child:
+        assert child.ask(60, do="run", source=source)["error"] is None
+
+
+def test_a_module_beside_the_notebook_that_was_changed_is_as_it_was_changed():
+    source = "open('figures.py', 'a').write('\\nblue = BLUE')\nimport figures\nfigures.blue"
+    with Child(laid_beside(FIRST, drawn=False)) as child:
+        (output,) = child.ask(60, do="run", source=source)["outputs"]
+    assert output["data"]["text/plain"] == "'#0072B2'"
 
 
 @pytest.mark.parametrize("code", REFUSES_THE_COURSE_S_CODE.values(), ids=REFUSES_THE_COURSE_S_CODE)

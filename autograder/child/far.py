@@ -90,7 +90,9 @@ class Ground:
         alone = self._enclosure.namespaces and enclosure.become(user)
         _settle_in(home)
         for name, data in files.items():
-            (home / name).write_bytes(data)
+            path = home / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
         layers = {"namespaces": self._enclosure.namespaces, "folder": self.folders}
         layers["limits"] = confine.limit_resources(alone)
         if sys.platform.startswith("linux"):

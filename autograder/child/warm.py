@@ -71,7 +71,7 @@ def _become_child(ground: far.Ground, request: dict[str, Any], reads: int, write
         os.dup2(reads, 0)
         os.dup2(writes, 1)
         enclosure.close_all_but(0, 1, 2, ground.rules)
-        np.random.seed()  # the standard library's generator sees to itself
+        np.random.seed(int.from_bytes(os.urandom(4)))  # `random` sees to itself
         far.become(ground, request["private"])
     finally:
         sys.stdout = sys.stderr = None

@@ -1434,7 +1434,7 @@ LESSON_GRAPH = {
     "f": ["c", "d"],
     "y": ["e", "f"],
 }
-LENGTHS = (3121, 3167, 3203, 3251)  # of long chains: beyond a kernel's recursion limit of 3,000; few, so that they are known
+LENGTHS = (3121, 3167, 3203, 3251)  # of long chains: more than calls may be deep in a kernel
 NODES, ORDER_PART, LONG = "the list of nodes", "the order", "the order of a long chain"
 
 
