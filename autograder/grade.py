@@ -264,7 +264,7 @@ class _Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._child.close()
+        self._child.close(wait=False)
 
     @property
     def layers(self) -> tuple[str, ...]:

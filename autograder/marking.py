@@ -6,6 +6,7 @@ in this process, in a pool of processes and on another machine.
 
 import copy
 import gc
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -13,6 +14,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4.rwbase import split_lines, strip_transient
 
 from . import course
 from .course import Assignment, laid_beside
@@ -109,13 +111,13 @@ def _marked(task: Task, notebook: NotebookNode, notes: tuple[str, ...], reason: 
     return Result(
         student=task.student,
         assignment=assignment.name,
-        notebook=_dump(notebook),
         scores=_scores(notebook, graded, unanswered),
         unanswered=unanswered,
         notes=notes,
         reason=reason,
         layers=graded.layers,
         stamp=task.stamp,
+        notebook=_dump(notebook),  # at the end: it is of no use afterwards
     )
 
 
@@ -229,5 +231,9 @@ def _scores(notebook: NotebookNode, graded: Graded, unanswered: frozenset[str]) 
 
 
 def _dump(notebook: NotebookNode) -> bytes:
-    """The notebook's file, as nbgrader writes it; valid by its making, so it is not validated again."""
-    return f"{nbformat.v4.writes(notebook)}\n".encode()
+    """The notebook's file, as nbgrader writes it; valid by its making, so it is not validated again.
+
+    The notebook is of no use afterwards: nbformat's writer would copy all of it first.
+    """
+    lines = strip_transient(split_lines(notebook))
+    return json.dumps(lines, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"

@@ -283,7 +283,7 @@ class _Slot:
     def name(self) -> str:
         return str(self.nbgrader.get("grade_id", self.released.id))
 
-    @property
+    @cached_property
     def nbgrader(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.released.metadata.get("nbgrader", {})
         return found

@@ -355,7 +355,7 @@ class Scene:
         return Grader(self._ordinary, self._folder)
 
     def grade(self, answer: str, seconds: float = 10.0) -> dict:
-        """What comes of an answer, which knows what lies around it."""
+        """What comes of an answer, which knows what lies around it, once its child is gone."""
         words = {
             "OUTSIDE": str(self.outside),
             "COURSE": str(Path(__file__).parents[1]),
@@ -365,7 +365,10 @@ class Scene:
         }
         for word, value in words.items():
             answer = answer.replace(word, value)
-        return self.grader.ask(answer=answer, seconds=seconds)
+        result = self.grader.ask(answer=answer, seconds=seconds)
+        standing = 2 if "namespaces" in result["layers"] else 1  # the warm process, and the one around it
+        until(lambda: len(descendants(self.grader.pid)) <= standing)
+        return result
 
     def around(self) -> dict:
         """All that an attack could change: files with their contents and attributes, and the processes."""
@@ -562,6 +565,24 @@ def test_the_warm_process_does_not_grow(warm):
     before = resident(pid)
     assert use(200) == (pid, descriptors)
     assert resident(pid) - before < 1000
+
+
+def test_a_child_that_nobody_waits_for_is_gone_before_the_next_one_starts(warm):
+    def alive_now() -> set[int]:
+        return set(descendants(warm)[1:])
+
+    for _ in range(20):
+        with Child({}) as child:
+            mine = alive_now()
+            child.close(wait=False)
+        with Child({}) as child:
+            assert len(mine) == len(alive_now()) == 1
+            assert not mine & alive_now()
+            with pytest.raises(
+                Killed
+            ):  # and what is asked next is told of its own child, not of the last one
+                ask_and(child, lambda: os.kill(*alive_now(), signal.SIGKILL))
+    assert alive_now() == set()
 
 
 def test_two_children_draw_other_random_numbers():

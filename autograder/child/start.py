@@ -44,21 +44,21 @@ class Process:
 
     requests: IO[bytes]
     replies: IO[bytes]
-    kill: Callable[[], bool]
+    kill: Callable[[bool], bool]
     _ended: bool = field(default=False)
 
-    def end(self) -> bool:
+    def end(self, wait: bool = True) -> bool:
         """Kills the process and waits until it is gone; the second time does nothing.
 
-        Returns whether it is known to have been killed, by us or by others: it cannot do that itself.
+        Without `wait` it is gone before the next one starts. Returns whether it is known to have been killed,
+        by us or by others: it cannot do that itself.
         """
         if self._ended:
             return False
         self._ended = True
-        killed = self.kill()
-        for pipe in (self.requests, self.replies):
-            with suppress(OSError):
-                pipe.close()
+        killed = self.kill(wait)
+        with suppress(OSError):
+            self.requests.close()  # the replies are closed by who reads them, to their end
         return killed
 
 
@@ -76,7 +76,7 @@ def _spawn() -> Process:
     assert process.stdin is not None
     assert process.stdout is not None
 
-    def kill() -> bool:
+    def kill(_: bool) -> bool:
         if os.name == "posix":
             with suppress(ProcessLookupError):  # a zombie keeps its id until it is waited for
                 os.killpg(process.pid, signal.SIGKILL)
@@ -128,7 +128,7 @@ class _Warm:
     """The near end of a warm process, which lives as long as this one."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._owed = threading.Lock(), False  # is there an answer that nobody waited for?
         self._control, theirs = socket.socketpair()
         library = _library()
         with library, theirs:  # what it needs of the library is loaded when it answers
@@ -153,9 +153,9 @@ class _Warm:
             _remove(private)
             raise
 
-        def kill() -> bool:
+        def kill(wait: bool) -> bool:
             try:
-                killed = self._ask({"end": child}, []) == signal.SIGKILL
+                killed = self._ask({"end": child}, wait=wait or self._on_disk) == signal.SIGKILL
             except NoStart:  # the warm process has been killed, and its children with it
                 killed = True
             _remove(private)
@@ -163,24 +163,29 @@ class _Warm:
 
         return Process(requests, replies, kill)
 
-    def _child(self, private: Path | None) -> tuple[int, IO[bytes], IO[bytes]]:
+    def _child(self, private: Path | None) -> tuple[int | None, IO[bytes], IO[bytes]]:
         """A new child's id, and our ends of its pipes."""
         reads, requests = os.pipe()
         replies, writes = os.pipe()
         ours = os.fdopen(requests, "wb"), os.fdopen(replies, "rb")
         try:
-            return self._ask({"private": private and str(private)}, [reads, writes]), *ours
+            return self._ask({"private": private and str(private)}, reads, writes), *ours
         finally:
             os.close(reads)
             os.close(writes)
 
-    def _ask(self, request: Mapping[str, object], descriptors: list[int]) -> int:
+    def _ask(self, request: Mapping[str, object], *descriptors: int, wait: bool = True) -> int | None:
+        """The answer to a request; without `wait` it is left for the next request to receive."""
         with self._lock:
+            if self._owed:
+                self._owed = False
+                self._receive()
             try:
                 socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
             except OSError:
                 raise NoStart("the process that children are forked from is gone") from None
-            return int(self._receive())
+            self._owed = not wait
+            return int(self._receive()) if wait else None
 
     def _receive(self) -> bytes:
         try:
