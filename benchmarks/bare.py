@@ -58,7 +58,7 @@ def main(room: Course, assignments: tuple[Assignment, ...]) -> None:
     for one in assignments:
         import_module(f"autograder.observe.{one.notebook}")
         beside = room.root / "bare" / one.name
-        beside.mkdir(parents=True)
+        (beside / "__pycache__").mkdir(parents=True)
         for name, data in laid_beside(one, drawn=False).items():
             (beside / name).write_bytes(data)
         for number, path in enumerate(sorted((room.root / "submitted").glob(f"*/{one.name}/{one.file}")), 1):
