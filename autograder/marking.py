@@ -161,7 +161,7 @@ def mark(notebook: NotebookNode, assignment: Assignment, released: bytes, seed: 
         pictures = _pictures(assignment.name, released)
         for cell in notebook.cells:
             if cell.id in pictures:
-                cell.outputs = pictures[cell.id]
+                cell.outputs = copy.deepcopy(pictures[cell.id])
     return graded
 
 

@@ -271,15 +271,18 @@ class _Slot:
 
     released: NotebookNode
     text: str
-    names: frozenset[str]
+    known: Mapping[str, Iterable[str]]
 
     @classmethod
     def of(cls, cell: NotebookNode, names: Mapping[str, Iterable[str]]) -> "_Slot":
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        known = names.get(grade_id) or bound_names(cell.source)
-        return cls(cell, _plain(cell.source), frozenset(known))
+        return cls(cell, _plain(cell.source), names)
 
-    @property
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names that an answer here binds."""
+        return frozenset(self.known.get(self.name) or bound_names(self.released.source))
+
+    @cached_property
     def name(self) -> str:
         return str(self.nbgrader.get("grade_id", self.released.id))
 
@@ -288,7 +291,7 @@ class _Slot:
         found: Mapping[str, Any] = self.released.metadata.get("nbgrader", {})
         return found
 
-    @property
+    @cached_property
     def answer(self) -> bool:
         return bool(self.nbgrader.get("solution"))
 
@@ -368,9 +371,9 @@ class _Mending:
     def _choose(self, number: int, copies: list[_Cell]) -> None:
         """Of an answer the last changed copy, if there is one that binds its names; else the first."""
         slot = self.slots[number]
-        changed = [cell for cell in copies if cell.text != slot.text]
-        binding = [cell for cell in changed if cell.binds(slot.names)]
         if slot.answer:
+            changed = [cell for cell in copies if cell.text != slot.text]
+            binding = [cell for cell in changed if cell.binds(slot.names)]
             chosen = (binding or changed or copies)[-1]
         else:
             chosen = next((cell for cell in copies if cell.text == slot.text), copies[0])
