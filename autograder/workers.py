@@ -14,6 +14,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,7 @@ from typing import Any, TypeVar
 
 from .course import CourseError
 
+SILENCE = 5.0  # seconds without any result after which it is looked whether workers are still there
 AHEAD = 3  # tasks for each worker that are under way, so that none waits and memory stays flat
 
 Task = TypeVar("Task")
@@ -55,15 +57,42 @@ def pool(workers: int, ready: Callable[[], object]) -> Crew:
 
     The first of them start at once, and call `ready`, while the caller is still getting ready itself.
     """
-    context = multiprocessing.get_context("spawn")
+    first = [_Pool(workers)]
+    with suppress(BrokenExecutor):  # a worker has died already: it is seen when the first task is submitted
+        for _ in range(workers):
+            first[0].submit(ready)
+    return Crew(lambda: first.pop() if first else _Pool(workers), workers)
 
-    def hire() -> Executor:
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
 
-    first = [hire()]
-    for _ in range(workers):
-        first[0].submit(ready)
-    return Crew(lambda: first.pop() if first else hire(), workers)
+class _Pool(ProcessPoolExecutor):
+    """A pool that comes to its end at whatever moment one of its workers is killed.
+
+    Python's own (3.11 at least) goes on waiting for a worker that it was starting at that moment, and for the
+    rest of a result that the killed one was sending.
+    """
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._theirs, self._lifeline = context.Pipe(duplex=False)
+        super().__init__(workers, context, _begin, (self._theirs,))
+
+    def submit(self, *call: Any, **named: Any) -> Future[Any]:
+        try:
+            return super().submit(*call, **named)
+        except OSError as error:  # while it started a worker
+            raise BrokenProcessPool("a worker died while another one was started") from error
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Ends the workers with the pool, those as well that the pool has lost sight of."""
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        self._lifeline.close()
+
+    def look(self) -> None:
+        """Ends the pool where a worker has died and nobody has been told: its result breaks off."""
+        if connection.wait([one.sentinel for one in self._processes.values()], timeout=0):
+            self._lifeline.close()
+            results: Any = self._result_queue
+            results._writer.close()  # ours: with the workers', which end, it is the last
 
 
 def cluster(scheduler: str) -> Crew:
@@ -86,14 +115,14 @@ def cluster(scheduler: str) -> Crew:
     return Crew(client.get_executor, threads)
 
 
-def _begin() -> None:
-    """Has a worker end with its parent, however that ends, and leave Ctrl-C to it."""
+def _begin(lifeline: "connection.Connection") -> None:
+    """Has a worker end with its parent or its pool, however they end, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
 
     def watch() -> None:
-        connection.wait([parent.sentinel])
+        connection.wait([parent.sentinel, lifeline])
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -127,7 +156,9 @@ def _while_whole(
                 under_way[_submit(executor, act, task)] = task
             if not under_way:
                 return []
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            done, _ = wait(under_way, SILENCE, FIRST_COMPLETED)
+            if not done and isinstance(executor, _Pool):
+                executor.look()
             lost = [future for future in done if isinstance(_error(future), BrokenExecutor)]
             for future in done.difference(lost):
                 error = _error(future)

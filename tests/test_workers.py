@@ -1,6 +1,7 @@
 """Tasks carried to workers: every one comes back, whatever happens to who has it."""
 
 import itertools
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -56,6 +57,64 @@ def test_a_task_that_kills_its_worker_costs_no_other():
 def test_a_worker_that_dies_once_costs_nothing(tmp_path):
     tasks = [(number, str(tmp_path)) for number in range(10)]
     assert sorted(carry(pool(2, ready), fragile, tasks)) == [(task, 2 * task[0]) for task in tasks]
+
+
+def torn(task):
+    """Is killed, the first time that it is called with this folder, when half of its result is sent."""
+    number, folder = task
+    first = Path(folder) / str(number)
+    if number == 3 and not first.exists():
+        first.touch()
+        frame = sys._getframe()
+        while "result_queue" not in frame.f_locals:
+            frame = frame.f_back
+        results = frame.f_locals["result_queue"]
+        results._wlock.acquire()
+        os.write(results._writer.fileno(), (1000).to_bytes(4, "big") + b"the beginning")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+def no_worker_is_left() -> None:
+    deadline = time.monotonic() + 30
+    while multiprocessing.active_children():
+        assert time.monotonic() < deadline, "a worker is still there"
+        time.sleep(0.05)
+
+
+def test_a_worker_that_dies_while_it_sends_a_result_costs_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "SILENCE", 0.5)
+    tasks = [(number, str(tmp_path)) for number in range(10)]
+    assert sorted(carry(pool(2, ready), torn, tasks)) == [(task, 2 * task[0]) for task in tasks]
+    no_worker_is_left()
+
+
+@pytest.mark.parametrize("when", ["before", "just before", "just after"])
+def test_a_worker_that_dies_while_another_one_starts_is_not_waited_for(monkeypatch, when):
+    """The pool ends the workers that it knows of once it has seen one dead: before that, or after it."""
+    spawn, killed = workers._Pool._spawn_process, []
+
+    def spawned(self):
+        if not self._processes or killed:
+            return spawn(self)
+        (first,) = self._processes.values()
+        killed.append(first)
+        known, self._processes = self._processes, {} if when == "just after" else self._processes
+        if when == "just after":
+            spawn(self)  # it runs, and the pool does not know of it yet
+        first.kill()
+        while when != "just before" and not self._broken:
+            time.sleep(0.01)
+        if when != "just after":
+            return spawn(self)
+        time.sleep(0.2)
+        known.update(self._processes)
+        self._processes = known
+
+    monkeypatch.setattr(workers._Pool, "_spawn_process", spawned)
+    assert sorted(carry(pool(2, ready), double, range(9))) == [(n, 2 * n) for n in range(9)]
+    assert killed
+    no_worker_is_left()
 
 
 def test_tasks_are_taken_as_they_are_needed():
