@@ -18,7 +18,10 @@ ISOLATION = "none: grade where layers of isolation are missing, too, and record 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns its exit code: 0 done, 1 something differs or failed, 2 a bad call."""
+    """Runs one command; returns its exit code.
+
+    0: done; 1: something differs or failed; 2: a bad call; 130: stopped by Ctrl-C.
+    """
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
@@ -26,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CourseError as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # while it was starting, or where nothing has to be told apart
+        print("autograder: stopped", file=sys.stderr)
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -84,8 +84,8 @@ class _Pool(ProcessPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the workers with the pool, those as well that the pool has lost sight of."""
-        super().shutdown(wait, cancel_futures=cancel_futures)
         self._lifeline.close()
+        super().shutdown(wait, cancel_futures=cancel_futures)
 
     def look(self) -> None:
         """Ends the pool where a worker has died and nobody has been told: its result breaks off."""

@@ -447,3 +447,15 @@ def test_ctrl_c_ends_it_and_the_rerun_completes(small):
     summary = json.loads(done.stdout)
     assert summary["graded"] + summary["skipped"] == 40
     assert summary["skipped"] > 0
+
+
+@pytest.mark.parametrize("command", ["grade", "feedback", "build", "doctor"])
+def test_any_command_can_be_stopped_at_any_time(monkeypatch, capsys, command):
+    """While it still loads what it needs, too: a line, and no traceback."""
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, f"_{command}", interrupted)
+    assert cli.main([command]) == office.INTERRUPTED
+    assert capsys.readouterr().err == "autograder: stopped\n"
