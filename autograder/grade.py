@@ -6,6 +6,7 @@ exercise that failed has its reference put in its place, so that it costs nothin
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from nbformat.v4 import new_output
 
 from .child.confine import missing
 from .child.near import Child, Killed, Lost
+from .child.start import NoStart
 from .exercise import MESSAGE_LINES, Exercise, Notebook, Verdict, judge
 from .observe.run import Case, Observation
 
@@ -271,7 +273,11 @@ class _Run:
         return self._child.layers
 
     def _start(self) -> Child:
-        return Child(self._files, self._figures)
+        """A child that is ready; raises NoStart where each is lost before: no fault of what it is to run."""
+        for _ in range(ATTEMPTS):
+            with suppress(Lost, NoStart):
+                return Child(self._files, self._figures)
+        raise NoStart("the processes that student code is to run in are lost before they are ready")
 
     def ask(self, do: str, **fields: Any) -> dict[str, Any]:
         """One request to the child, remembered for a replay unless it only looks."""

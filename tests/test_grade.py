@@ -624,3 +624,36 @@ def test_a_child_that_is_killed_from_outside_costs_nothing(monkeypatch, graded, 
     for now, before in zip(disturbed.notebook.cells, undisturbed.notebook.cells, strict=True):
         assert {**now, "id": ""} == {**before, "id": ""}
     assert count or do == "settle"
+
+
+@pytest.mark.parametrize("error", [grading.Killed, grading.Lost, grading.NoStart])
+@pytest.mark.parametrize("times", [(1,), (2,), (1, 2), (2, 3)], ids=str)
+def test_a_child_that_is_lost_before_it_is_ready_costs_nothing(monkeypatch, graded, times, error):
+    """The first of a notebook, and the one that takes the place of another, which this answer ends."""
+    code = {"derivative_square": "import os\nos._exit(1)", "before": "base = 1\n"}
+    undisturbed = graded(**code)
+    begin, count = Child.__init__, 0
+
+    def begun(self, *arguments):
+        nonlocal count
+        count += 1
+        if count in times:
+            raise error("it is gone")
+        begin(self, *arguments)
+
+    monkeypatch.setattr(Child, "__init__", begun)
+    disturbed = graded(**code)
+    assert count > max(times)
+    for now, before in zip(disturbed.notebook.cells, undisturbed.notebook.cells, strict=True):
+        assert {**now, "id": ""} == {**before, "id": ""}
+
+
+def test_where_no_child_gets_ready_nothing_is_graded(monkeypatch, graded):
+    """That is the machine's fault: it is reported, and no score is given."""
+
+    def begun(*_):
+        raise grading.Lost("it is gone")
+
+    monkeypatch.setattr(Child, "__init__", begun)
+    with pytest.raises(OSError, match="before they are ready"):
+        graded()
