@@ -63,10 +63,11 @@ def set_up() -> int:
         if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)]):
             return fail("no environment could be made: the lines above say why")
     STAMP.unlink(missing_ok=True)
-    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    # The lock is complete. pip, left to resolve it again, may stumble over extras that it pins without naming them.
+    pip = [str(PYTHON), "-m", "pip", "install", "--no-deps", "--quiet", "--disable-pip-version-check"]
     for wanted in (
         ["--require-hashes", "-r", "requirements.lock"],
-        ["--no-deps", "--no-build-isolation", "-e", "."],
+        ["--no-build-isolation", "-e", "."],
     ):
         if subprocess.call([*pip, *wanted]):
             return fail("a package could not be installed: the lines above say which; then try again")

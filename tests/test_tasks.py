@@ -59,7 +59,7 @@ def test_a_python_without_venv(tasks, capsys, monkeypatch):
     assert "install python3-venv" in said(capsys)
 
 
-@pytest.mark.parametrize("part", ["--require-hashes", "--no-deps"])
+@pytest.mark.parametrize("part", ["--require-hashes", "--no-build-isolation"])
 def test_an_install_that_fails_is_tried_again(tasks, part, capsys):
     tasks.codes[part] = 1
     assert tasks.main(["demo"]) == 2
