@@ -63,7 +63,7 @@ def set_up() -> int:
         if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)]):
             return fail("no environment could be made: the lines above say why")
     STAMP.unlink(missing_ok=True)
-    # The lock is complete. pip, left to resolve it again, may stumble over extras that it pins without naming them.
+    # The lock is complete: pip, if it resolved it again, might stumble over extras that are not named there.
     pip = [str(PYTHON), "-m", "pip", "install", "--no-deps", "--quiet", "--disable-pip-version-check"]
     for wanted in (
         ["--require-hashes", "-r", "requirements.lock"],
