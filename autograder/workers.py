@@ -14,7 +14,6 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -67,20 +66,15 @@ def pool(workers: int, ready: Callable[[], object]) -> Crew:
 class _Pool(ProcessPoolExecutor):
     """A pool that comes to its end at whatever moment one of its workers is killed.
 
-    Python's own (3.11 at least) goes on waiting for a worker that it was starting at that moment, and for the
-    rest of a result that the killed one was sending.
+    Python's own starts workers while its thread ends those that it knows of, where one is dead, and then waits for
+    the others; and it waits for the rest of a result whose worker was killed while it sent it.
     """
 
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._theirs, self._lifeline = context.Pipe(duplex=False)
         super().__init__(workers, context, _begin, (self._theirs,))
-
-    def submit(self, *call: Any, **named: Any) -> Future[Any]:
-        try:
-            return super().submit(*call, **named)
-        except OSError as error:  # while it started a worker
-            raise BrokenProcessPool("a worker died while another one was started") from error
+        self._safe_to_dynamically_spawn_children = False  # all of them, before that thread is started
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the workers with the pool, those as well that the pool has lost sight of."""
