@@ -66,7 +66,7 @@ def pool(workers: int, ready: Callable[[], object]) -> Crew:
 class _Pool(ProcessPoolExecutor):
     """A pool that comes to its end at whatever moment one of its workers is killed.
 
-    Python's own starts workers while its thread ends those that it knows of, where one is dead, and then waits for
+    Python's own starts workers while its thread ends those that it knows of, where one is dead, and waits for
     the others; and it waits for the rest of a result whose worker was killed while it sent it.
     """
 
